@@ -1,0 +1,1 @@
+"""The project: settings, the outside world, and nothing that knows a document."""

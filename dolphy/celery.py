@@ -1,0 +1,33 @@
+"""Celery: how work leaves the web process.
+
+Messages carry ids only; the state of the work lives in its job row. A message is acknowledged
+after the work, so a killed worker's message is delivered again, and the job's conditional start
+makes the second delivery harmless.
+"""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
+
+from django.conf import settings  # noqa: E402  (needs the line above)
+
+app = Celery("dolphy")
+app.conf.update(
+    broker_url=settings.REDIS_URL.replace("unix://", "redis+socket://"),
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={"visibility_timeout": 3600},
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    task_serializer="json",
+    accept_content=["json"],
+    task_default_queue="ingestion",
+    worker_prefetch_multiplier=1,
+    worker_max_memory_per_child=550_000,  # kilobytes: a child above this is replaced between tasks
+    worker_hijack_root_logger=False,
+    timezone="UTC",
+    beat_schedule={},
+)
+app.autodiscover_tasks()

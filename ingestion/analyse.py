@@ -1,0 +1,230 @@
+"""The analyser: text becomes the lexemes that passages are indexed under and questions ask for.
+
+One analyser writes both text-search columns and reads every question, so PostgreSQL's own parser
+and its idea of `lower()` never meet the text. `stemmed` holds stems and prefixes by the agent's
+language; `plain` holds words as typed, codes and numbers. Every lexeme is folded: case and
+diacritics never decide whether a word is found. A passage stores the version that wrote it; change
+what comes out of here and `ANALYSER_VERSION` goes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ingestion.analysis import codes
+from ingestion.analysis.fold import clean, fold, lower
+from ingestion.analysis.languages import UnknownLanguage, stemmer
+from ingestion.analysis.stopwords import stop_words
+from ingestion.analysis.tokens import ACRONYM, EMAIL, IBAN, NUMBER, PHONE, URL, WORD, Token, tokens
+
+__all__ = [
+    "ANALYSER_VERSION",
+    "Lexemes",
+    "Root",
+    "UnknownLanguage",
+    "analyse_passage",
+    "analyse_question",
+    "normalise",
+    "surface_forms",
+]
+
+ANALYSER_VERSION = 1
+
+_LONGEST_WORD = 60
+_LONGEST_LEXEME = 255
+_NUMBER_SUFFIXES = frozenset(
+    """a ar da dan dayken de den deki daki e er i in inci incı lar ler li lik lu luk nci ncu nin nun
+    si su ta tan te ten tl try usd eur gr kg km cm mm mb gb tb lt ml ye ya yi yu den un uncu""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lexemes:
+    """What a passage is indexed under; each tuple sorted and unique."""
+
+    stemmed: tuple[str, ...]
+    plain: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One meaningful word of a question.
+
+    Present in a passage when any of `stemmed` is among its stemmed lexemes or any of `plain` among
+    its plain ones.
+    """
+
+    surface: str
+    stemmed: tuple[str, ...]
+    plain: tuple[str, ...]
+
+
+def analyse_passage(text: str, language: str = "tr") -> Lexemes:
+    """The lexemes of a passage. Raises `UnknownLanguage`."""
+    stemmer(language)
+    stemmed: set[str] = set()
+    plain: set[str] = set()
+    previous: Token | None = None
+    for token in tokens(clean(text)):
+        forms = _passage_forms(token.kind, token.text, language)
+        stemmed.update(forms.stemmed)
+        plain.update(forms.plain)
+        if joined := _joined_code(previous, token):
+            plain.add(joined)
+        previous = token
+    return Lexemes(_kept(stemmed), _kept(plain))
+
+
+def analyse_question(text: str, language: str = "tr", *, limit: int = 32) -> tuple[Root, ...]:
+    """The roots of a question in order of appearance, each once, at most `limit`.
+
+    Stop words are dropped unless nothing else is left. Raises `UnknownLanguage`.
+    """
+    stemmer(language)
+    stops = stop_words(language)
+    meaningful: dict[tuple[str, ...], Root] = {}
+    stopped: dict[tuple[str, ...], Root] = {}
+    for token in tokens(clean(text)):
+        for root in _question_roots(token.kind, token.text, language):
+            found = stopped if root.plain[0] in stops else meaningful
+            found.setdefault(root.stemmed or root.plain, root)
+            if len(meaningful) >= limit:
+                return tuple(meaningful.values())
+    return tuple((meaningful or stopped).values())[:limit]
+
+
+def surface_forms(text: str, language: str = "tr") -> Iterator[tuple[str, str]]:
+    """(folded, surface) for every word of a text, surface in the language's lower case.
+
+    Words in capitals are left out: `SIPARIS` and `IBAN` do not say how they are spelled.
+    """
+    stemmer(language)
+    for token in tokens(clean(text)):
+        if token.kind == WORD and not any(map(str.isdigit, token.text)):
+            for part in token.text.replace("-", "'").split("'")[:1]:
+                if not (part.isupper() and len(part) > 1) and len(part) <= _LONGEST_WORD:
+                    yield fold(part), lower(part, language)
+
+
+def normalise(text: str) -> str:
+    """Text by which exact duplicates are known: case, spacing and punctuation do not count."""
+    kept = (letter if letter.isalnum() else " " for letter in lower(clean(text), "tr"))
+    return " ".join("".join(kept).split())
+
+
+def _kept(lexemes: set[str]) -> tuple[str, ...]:
+    """Sorted, within PostgreSQL's limits: no NUL (`clean` removed them), bounded bytes."""
+    bounded = (lexeme.encode()[:_LONGEST_LEXEME].decode(errors="ignore") for lexeme in lexemes)
+    return tuple(sorted(set(filter(None, bounded))))
+
+
+def _joined_code(previous: Token | None, token: Token) -> str:
+    """`TR 1234` is the code `tr1234` as well; empty when the two are not a code."""
+    if previous is None or previous.kind != WORD or token.kind != WORD:
+        return ""
+    letters, digits = previous.text, token.text.partition("'")[0]
+    adjacent = token.start == previous.start + len(letters) + 1
+    if adjacent and len(letters) <= 4 and letters.isalpha() and digits.isdigit():
+        return fold(letters + digits)
+    return ""
+
+
+@lru_cache(maxsize=65_536)
+def _passage_forms(kind: str, text: str, language: str) -> Lexemes:
+    if kind != WORD:
+        whole = _code_forms(kind, text)
+        parts = codes.address_parts(whole[0]) if kind in (EMAIL, URL) else ()
+        stems = [stem for part in parts if part.isalpha() for stem in stemmer(language)(part)]
+        extra = codes.runs(fold(text)) if kind in (PHONE, IBAN) else ()
+        return Lexemes(tuple(stems), (*whole, *parts, *extra))
+    stemmed: list[str] = []
+    plain: list[str] = []
+    for word in _spellings(text, language):
+        forms = _word_forms(word, language)
+        stemmed.extend(forms.stemmed)
+        plain.extend(forms.plain)
+    return Lexemes(tuple(stemmed), tuple(plain))
+
+
+def _code_forms(kind: str, text: str) -> tuple[str, ...]:
+    match kind:
+        case "number":
+            return codes.number(text)
+        case "phone":
+            return codes.phone(text)
+        case "iban":
+            return codes.iban(text)
+        case "email":
+            return codes.email(text)
+        case "url":
+            return codes.url(text)
+    return (fold(text).replace(".", ""),)
+
+
+def _spellings(text: str, language: str) -> list[str]:
+    """A passage's word under every spelling it may be asked for: joined, its base, its parts."""
+    joined = text.replace("'", "").replace("-", "")
+    words = [joined]
+    for part in text.split("-"):
+        words.append(part.replace("'", ""))
+        words.append(_base(part, language))
+    return list(dict.fromkeys(filter(None, words)))
+
+
+def _base(word: str, language: str) -> str:
+    """What an apostrophe belongs to: `Ankara'da` → `Ankara`, `l'eau` → `eau`."""
+    parts = word.split("'")
+    if language in ("fr", "it", "ca") and len(parts) > 1 and len(parts[0]) <= 2:
+        return parts[1]
+    return parts[0]
+
+
+@lru_cache(maxsize=262_144)
+def _word_forms(word: str, language: str) -> Lexemes:
+    """Stems and plain forms of one word without apostrophes and hyphens."""
+    word = lower(word[:_LONGEST_WORD], language)
+    folded = fold(word)
+    if folded.isdigit():
+        return Lexemes((), codes.digits(folded))
+    if any(map(str.isdigit, folded)):
+        return Lexemes((), (folded, *codes.runs(folded)))
+    if len(folded) < 2:
+        return Lexemes((), (folded,))
+    return Lexemes(stemmer(language)(word), (folded,))
+
+
+def _question_roots(kind: str, text: str, language: str) -> Iterator[Root]:
+    if kind != WORD:
+        yield Root(text, (), _code_forms(kind, text)[:1])
+        return
+    parts = text.split("-")
+    if len(parts) > 1 and all(len(part) > 2 and part.isalpha() for part in parts):
+        for part in parts:
+            yield from _word_root(part, language)
+    else:
+        yield from _word_root(text.replace("-", ""), language)
+
+
+def _word_root(text: str, language: str) -> Iterator[Root]:
+    base = _base(text, language)
+    folded = fold(base)
+    if not folded:
+        return
+    if any(map(str.isdigit, folded)):
+        yield Root(text, (), _code_question(folded))
+        return
+    whole = _word_forms(text.replace("'", ""), language)
+    forms = _word_forms(base, language)
+    yield Root(text, forms.stemmed, tuple(dict.fromkeys((*forms.plain, *whole.plain))))
+
+
+def _code_question(folded: str) -> tuple[str, ...]:
+    """A question's code as typed; `1326da` and `35tl` ask for their number as well."""
+    if folded.isdigit():
+        return codes.digits(folded)[-1:]
+    number, *rest = codes.runs(folded)
+    if number.isdigit() and len(rest) == 1 and rest[0] in _NUMBER_SUFFIXES:
+        return (codes.digits(number)[-1], folded)
+    return (folded,)

@@ -9,7 +9,7 @@ what comes out of here and `ANALYSER_VERSION` goes up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -34,10 +34,12 @@ ANALYSER_VERSION = 1
 
 _LONGEST_WORD = 60
 _LONGEST_LEXEME = 255
-_NUMBER_SUFFIXES = frozenset(
-    """a ar da dan dayken de den deki daki e er i in inci incı lar ler li lik lu luk nci ncu nin nun
-    si su ta tan te ten tl try usd eur gr kg km cm mm mb gb tb lt ml ye ya yi yu den un uncu""".split()
-)
+_AFTER_NUMBERS = """
+a ar da daki dan de deki den e er i in inci incu lar ler li lik lu luk nci ncu nin nun si su ta tan
+te ten un uncu unu ye ya yi yu yla yle
+cm eur gb gr kg km lt mb ml mm tb tl try usd
+"""
+_NUMBER_SUFFIXES = frozenset(_AFTER_NUMBERS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,13 @@ def _joined_code(previous: Token | None, token: Token) -> str:
     return ""
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=32_768)
 def _passage_forms(kind: str, text: str, language: str) -> Lexemes:
     if kind != WORD:
         whole = _code_forms(kind, text)
         parts = codes.address_parts(whole[0]) if kind in (EMAIL, URL) else ()
         stems = [stem for part in parts if part.isalpha() for stem in stemmer(language)(part)]
-        extra = codes.runs(fold(text)) if kind in (PHONE, IBAN) else ()
+        extra = _code_parts(kind, text)
         return Lexemes(tuple(stems), (*whole, *parts, *extra))
     stemmed: list[str] = []
     plain: list[str] = []
@@ -149,24 +151,30 @@ def _passage_forms(kind: str, text: str, language: str) -> Lexemes:
 
 
 def _code_forms(kind: str, text: str) -> tuple[str, ...]:
-    match kind:
-        case "number":
-            return codes.number(text)
-        case "phone":
-            return codes.phone(text)
-        case "iban":
-            return codes.iban(text)
-        case "email":
-            return codes.email(text)
-        case "url":
-            return codes.url(text)
-    return (fold(text).replace(".", ""),)
+    """The equivalent spellings of a token that is no word."""
+    return _CODES[kind](text)
+
+
+def _code_parts(kind: str, text: str) -> tuple[str, ...]:
+    """What a passage's number is also found by."""
+    if kind == NUMBER:
+        return codes.number_parts(text)
+    return tuple(codes.runs(fold(text))) if kind in (PHONE, IBAN) else ()
+
+
+_CODES: dict[str, Callable[[str], tuple[str, ...]]] = {
+    NUMBER: codes.number,
+    PHONE: codes.phone,
+    IBAN: codes.iban,
+    EMAIL: codes.email,
+    URL: codes.url,
+    ACRONYM: codes.acronym,
+}
 
 
 def _spellings(text: str, language: str) -> list[str]:
     """A passage's word under every spelling it may be asked for: joined, its base, its parts."""
-    joined = text.replace("'", "").replace("-", "")
-    words = [joined]
+    words = [text.replace("'", "").replace("-", ""), _base(text, language).replace("-", "")]
     for part in text.split("-"):
         words.append(part.replace("'", ""))
         words.append(_base(part, language))
@@ -181,7 +189,7 @@ def _base(word: str, language: str) -> str:
     return parts[0]
 
 
-@lru_cache(maxsize=262_144)
+@lru_cache(maxsize=65_536)
 def _word_forms(word: str, language: str) -> Lexemes:
     """Stems and plain forms of one word without apostrophes and hyphens."""
     word = lower(word[:_LONGEST_WORD], language)
@@ -197,25 +205,25 @@ def _word_forms(word: str, language: str) -> Lexemes:
 
 def _question_roots(kind: str, text: str, language: str) -> Iterator[Root]:
     if kind != WORD:
-        yield Root(text, (), _code_forms(kind, text)[:1])
+        yield Root(text, (), _code_forms(kind, text))
         return
     parts = text.split("-")
     if len(parts) > 1 and all(len(part) > 2 and part.isalpha() for part in parts):
         for part in parts:
             yield from _word_root(part, language)
     else:
-        yield from _word_root(text.replace("-", ""), language)
+        yield from _word_root(text, language)
 
 
 def _word_root(text: str, language: str) -> Iterator[Root]:
-    base = _base(text, language)
+    base = _base(text.replace("-", ""), language)
     folded = fold(base)
     if not folded:
         return
     if any(map(str.isdigit, folded)):
         yield Root(text, (), _code_question(folded))
         return
-    whole = _word_forms(text.replace("'", ""), language)
+    whole = _word_forms(text.replace("'", "").replace("-", ""), language)
     forms = _word_forms(base, language)
     yield Root(text, forms.stemmed, tuple(dict.fromkeys((*forms.plain, *whole.plain))))
 

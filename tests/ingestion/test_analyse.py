@@ -1,0 +1,163 @@
+"""What the analyser must survive: every pair here is one thing, written two ways."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingestion.analyse import (
+    Lexemes,
+    Root,
+    UnknownLanguage,
+    analyse_passage,
+    analyse_question,
+    normalise,
+    surface_forms,
+)
+
+
+def present(root: Root, passage: Lexemes) -> bool:
+    return bool({*root.stemmed} & {*passage.stemmed} or {*root.plain} & {*passage.plain})
+
+
+def finds(question: str, passage: str, language: str = "tr") -> bool:
+    """Every root of the question is present in the passage."""
+    roots = analyse_question(question, language)
+    lexemes = analyse_passage(passage, language)
+    return bool(roots) and all(present(root, lexemes) for root in roots)
+
+
+CODES = [
+    ("35.000,50", "Limit 35.000,50 TL olarak belirlenmiştir."),
+    ("35000,50", "Limit 35.000,50 TL olarak belirlenmiştir."),
+    ("35000.5", "Limit 35.000,50 TL olarak belirlenmiştir."),
+    ("35,000.50", "Limit 35.000,50 TL olarak belirlenmiştir."),
+    ("35.000,50 TL", "Limit 35.000,50TL'dir."),
+    ("35.000", "Tutar 35000 liradır."),
+    ("35000 TL", "Tutar 35.000,00 TL'dir."),
+    ("35.000'den", "Tutar 35000 liradır."),
+    ("TR-1234", "Ürün kodu TR-1234 olan modem."),
+    ("TR1234", "Ürün kodu TR-1234 olan modem."),
+    ("tr 1234", "Ürün kodu TR-1234 olan modem."),
+    ("TR-1234", "Ürün kodu TR1234 olan modem."),
+    ("TR-1234", "Ürün kodu TR 1234 olan modem."),
+    ("tr–1234", "Ürün kodu TR-1234'tür."),
+    ("TR-1234'ü", "Ürün kodu TR-1234 olan modem."),
+    ("destek@acme.com.tr", "Bize destek@acme.com.tr adresinden yazın."),
+    ("DESTEK@ACME.COM.TR", "Bize destek@acme.com.tr. adresinden yazın."),
+    ("acme.com.tr", "Bize destek@acme.com.tr adresinden yazın."),
+    ("https://www.acme.com.tr/iade", "Koşullar: www.acme.com.tr/iade."),
+    ("acme.com.tr/iade", "Koşullar: (https://acme.com.tr/iade)"),
+    ("acme.com.tr", "Koşullar: https://acme.com.tr/iade?yil=2024#ust"),
+    ("02124440555", "Telefon: 0 (212) 444 05 55"),
+    ("+90 212 444 05 55", "Telefon: 0212 444 05 55"),
+    ("0212 444 05 55", "Telefon: +90-212-444-05-55"),
+    ("444 0 555", "Çağrı merkezi 444 0 555'tir."),
+    ("4440555", "Çağrı merkezi 444 0 555'tir."),
+    ("TR330006100519786457841326", "IBAN: TR33 0006 1005 1978 6457 8413 26"),
+    ("tr33 0006 1005 1978 6457 8413 26", "IBAN: TR330006100519786457841326"),
+    ("14:30", "Mağaza 14.30'da açılır."),
+    ("14.30", "Mağaza 14:30'da açılır."),
+    ("12/01/2015", "12.1.2015 tarihinde yürürlüğe girdi."),
+    ("2015", "12.01.2015 tarihinde yürürlüğe girdi."),
+    ("%18", "KDV oranı yüzde 18 olarak uygulanır."),
+    ("1326da", "1326'da Bursa alındı."),
+    ("1326'da", "Bursa 1326 yılında alındı."),
+    ("35tl", "Kargo ücreti 35 TL'dir."),
+    ("T.C.", "TC kimlik numarası"),
+    ("tc", "T.C. kimlik numarası"),
+    ("A.Ş.", "Acme A.Ş. mağazaları"),
+    ("e-posta", "E-postanıza gelen kod"),
+    ("eposta", "E-posta adresiniz"),
+    ("wi-fi", "WIFI şifresi"),
+    ("wifi", "Wi-Fi şifresi"),
+    ("iban", "IBAN numaranız"),
+    ("IBAN", "Iban numaranız"),
+    ("IPHONE", "iPhone modelleri"),
+    ("ankarada", "Ankara'da mağazamız var."),
+    ("Ankara’da", "ANKARA'DA mağazamız var."),
+    ("Iğdır'daki", "IĞDIR mağazası"),
+    ("igdir", "IĞDIR mağazası"),
+    ("eğitim-öğretim", "öğretim ve eğitim yılı"),
+    ("ﬁyat", "Fiyat listesi"),
+    ("s\u0327ikayet", "Şikâyet kaydı"),
+]
+
+
+@pytest.mark.parametrize(("question", "passage"), CODES)
+def test_a_code_is_found_however_it_is_typed(question: str, passage: str) -> None:
+    assert finds(question, passage)
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("TR-1234", "Ürün kodu TR-1235 olan modem."),
+        ("TR-1234", "Ürün kodu 1234"),
+        ("35.000,50", "Tutar 35.000,51 TL"),
+        ("35,5", "Tutar 355 TL"),
+        ("444 0 555", "444 0 556"),
+        ("o", "Oda fiyatları"),
+        ("oda", "O gelirse"),
+        ("destek@acme.com.tr", "satis@acme.com.tr"),
+        ("2015", "12.01.2016"),
+    ],
+)
+def test_two_different_things_stay_different(question: str, passage: str) -> None:
+    assert not finds(question, passage)
+
+
+@pytest.mark.parametrize("typed", ["SİPARİŞ", "SIPARIS", "Sipariş", "siparis", "sıparış"])
+def test_case_and_diacritics_never_decide_whether_a_word_is_found(typed: str) -> None:
+    assert finds(typed, "siparişlerim nerede")
+
+
+def test_stop_words_are_dropped_unless_nothing_else_is_left() -> None:
+    assert [root.surface for root in analyse_question("İade nasıl yapılır?")] == ["İade", "yapılır"]
+    assert [root.surface for root in analyse_question("Bu ne?")] == ["Bu", "ne"]
+
+
+def test_roots_come_once_in_order_of_appearance_and_within_the_limit() -> None:
+    roots = analyse_question("kargo ücreti, kargo takibi, iade süresi", limit=3)
+    assert [root.surface for root in roots] == ["kargo", "ücreti", "takibi"]
+
+
+def test_lexemes_are_sorted_unique_and_fit_postgresql() -> None:
+    lexemes = analyse_passage("b a\x00b " + "ş" * 5_000 + " https://a.com/" + "y" * 1_900 + " b")
+    for column in (lexemes.stemmed, lexemes.plain):
+        assert list(column) == sorted(set(column))
+        assert all(0 < len(lexeme.encode()) <= 255 and "\x00" not in lexeme for lexeme in column)
+
+
+def test_an_english_word_is_found_as_typed_by_a_turkish_agent() -> None:
+    assert finds("refund policy", "Our Refund Policy applies", "tr")
+    assert finds("iade kosulları", "İade Kosulları geçerlidir", "en")
+
+
+def test_other_languages_use_their_own_stemmer() -> None:
+    assert finds("bookings", "Your booking is confirmed", "en")
+    assert finds("bucher", "Das Buch", "de") and finds("Bücher", "das Buch", "de")
+    assert finds("l'eau", "De l’eau fraîche", "fr")
+    assert finds("книги", "О книгах", "ru")
+
+
+def test_an_unknown_language_is_refused_by_name() -> None:
+    with pytest.raises(UnknownLanguage, match="'xx'"):
+        analyse_passage("metin", "xx")
+    with pytest.raises(UnknownLanguage):
+        analyse_question("", "xx")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "?!…", "\x00", "'", "--", "🙂"])
+def test_a_text_without_words_has_no_lexemes(text: str) -> None:
+    assert analyse_passage(text) == Lexemes((), ())
+    assert analyse_question(text) == ()
+
+
+def test_surface_forms_keep_diacritics_and_leave_capitals_out() -> None:
+    pairs = list(surface_forms("Iğdır'ın SIPARIS güzel Şubesi", "tr"))
+    assert pairs == [("igdir", "ığdır"), ("guzel", "güzel"), ("subesi", "şubesi")]
+
+
+def test_normalised_texts_are_equal_when_only_case_spacing_and_punctuation_differ() -> None:
+    assert normalise("Ankara’da  İADE,\nvar!") == normalise("ankara'da iade var")
+    assert normalise("iade var") != normalise("iade yok")

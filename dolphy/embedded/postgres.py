@@ -1,0 +1,211 @@
+"""The embedded PostgreSQL: initialise, start, stop, and recover from whatever a kill left behind.
+
+The programs come from the wheel; its own Python layer is not used (one lock file for all users of
+the machine, permissions loosened up to `/`, a start that gives up after ten seconds). It listens
+on a Unix socket in a folder that only its account can enter, on no port.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from dolphy.embedded import processes
+from dolphy.embedded.places import Account, EmbeddedUnavailable, own_folder
+
+DATABASE = "dolphy"
+PATIENCE = 180  # seconds: a slow disk, or recovery after a kill
+MAJOR = "18"
+# Parallel index builds share memory through /dev/shm, which containers often limit to 64 MB.
+ROOMY_SHARED_MEMORY = 1 << 30
+
+CONFIGURATION = """\
+# Written at every start.
+listen_addresses = ''
+unix_socket_directories = '{sockets}'
+unix_socket_permissions = 0700
+max_connections = 100
+shared_buffers = {buffers}
+maintenance_work_mem = 256MB
+dynamic_shared_memory_type = {shared_memory}
+jit = off
+timezone = 'UTC'
+log_timezone = 'UTC'
+fsync = {durable}
+synchronous_commit = {durable}
+full_page_writes = {durable}
+"""
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """One cluster: its data folder, socket folder, programs, account, and whether it must last."""
+
+    data: Path
+    sockets: Path
+    programs: Path
+    account: Account
+    durable: bool
+
+    def url(self, database: str = DATABASE) -> str:
+        """Everything is named, so that no PGHOST or PGPORT of the caller's changes it."""
+        return f"postgresql:///{database}?host={quote(str(self.sockets))}&port=5432&user=postgres"
+
+    def is_running(self) -> bool:
+        return self._postmaster() is not None
+
+    def start(self) -> None:
+        """Return when it answers and the database exists; start or initialise it as needed."""
+        if not self.is_running():
+            self._clear_leftovers()
+            self._launch_or_begin_anew()
+        self._wait_and_create_database()
+
+    def stop(self) -> None:
+        process = self._postmaster()
+        if process is not None:
+            processes.end(process, signal.SIGINT, PATIENCE)  # SIGINT: its "fast" shutdown
+        processes.kill(processes.find_all("postgres", self.data))
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        processes.kill(processes.find_all("postgres", self.data))
+
+    def _postmaster(self):  # type: ignore[no-untyped-def]  # psutil ships no types
+        return processes.find(self.data / "postmaster.pid", "postgres", self.data)
+
+    def _clear_leftovers(self) -> None:
+        """After a kill: backends without a postmaster, and files that name a dead process."""
+        if self.data.exists():
+            processes.kill(processes.find_all("postgres", self.data))
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        for stale in self.sockets.glob(".s.PGSQL.*"):
+            stale.unlink()
+
+    def _launch_or_begin_anew(self) -> None:
+        self._initialise_if_missing()
+        try:
+            self._launch()
+        except EmbeddedUnavailable:
+            if self.durable:
+                raise
+            shutil.rmtree(self.data)  # nothing in it is meant to last, and fsync was off
+            self._initialise_if_missing()
+            self._launch()
+
+    def _initialise_if_missing(self) -> None:
+        """Make the cluster beside its place, then rename it: a killed run leaves only a draft."""
+        if self._is_complete():
+            return
+        draft = self.data.with_name("postgres.draft")
+        for leftover in (draft, self.data):
+            if leftover.exists():
+                shutil.rmtree(leftover)
+        own_folder(draft, self.account)
+        self._run(
+            "initdb",
+            *("--pgdata", str(draft), "--username", "postgres", "--auth", "trust"),
+            *("--encoding", "UTF8", "--locale", "C"),
+            *("--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
+            *(() if self.durable else ("--no-sync",)),
+        )
+        draft.rename(self.data)
+
+    def _is_complete(self) -> bool:
+        """Raises EmbeddedUnavailable for a cluster that is not ours to remove nor to run."""
+        try:
+            major = (self.data / "PG_VERSION").read_text().strip()
+            owner = self.data.stat().st_uid
+        except FileNotFoundError:
+            return False
+        if major == MAJOR and owner == self.account.uid:
+            return (self.data / "global" / "pg_control").exists()
+        if not self.durable:
+            return False
+        raise EmbeddedUnavailable(
+            f"{self.data} holds a PostgreSQL {major} cluster of user {owner}; this is PostgreSQL "
+            f"{MAJOR} run by user {self.account.uid}. Move it away, or set DOLPHY_HOME."
+        )
+
+    def _launch(self) -> None:
+        log = self.data / "server.log"
+        if log.exists() and log.stat().st_size > 10_000_000:
+            log.unlink()
+        (self.data / "postgresql.conf").write_text(
+            CONFIGURATION.format(
+                sockets=self.sockets,
+                buffers="256MB" if self.durable else "128MB",
+                durable="on" if self.durable else "off",
+                shared_memory=_shared_memory(),
+            )
+        )
+        offset = log.stat().st_size if log.exists() else 0
+        try:
+            self._run(
+                *("pg_ctl", "start", "--wait", "--timeout", str(PATIENCE)),
+                *("--pgdata", str(self.data), "--log", str(log)),
+            )
+        except EmbeddedUnavailable as error:
+            said = log.read_bytes()[offset:].decode(errors="replace") if log.exists() else ""
+            raise EmbeddedUnavailable(f"{error.detail}\n{said[-2000:]}({self.data})") from None
+
+    def _wait_and_create_database(self) -> None:
+        import psycopg  # here, because the keeper stops services and never connects
+
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with psycopg.connect(
+                    self.url("postgres"), autocommit=True, connect_timeout=10
+                ) as connection:
+                    query = "SELECT 1 FROM pg_database WHERE datname = %s"
+                    if connection.execute(query, [DATABASE]).fetchone() is None:
+                        connection.execute(f"CREATE DATABASE {DATABASE}")
+                    return
+            except psycopg.OperationalError as error:
+                if time.monotonic() > deadline or not self.is_running():
+                    raise EmbeddedUnavailable(f"PostgreSQL: {error} ({self.data})") from None
+                time.sleep(0.1)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's programs as its account, deaf to the caller's environment."""
+        identity = (
+            {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
+            if os.geteuid() != self.account.uid
+            else {}
+        )
+        log = self.data.with_name(f"{program}.log")
+        with log.open("wb") as output:  # a pipe would stay open for as long as the server runs
+            done = subprocess.run(  # noqa: S603
+                [str(self.programs / program), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_environment(),
+                cwd="/",
+                umask=0o077,
+                start_new_session=True,  # Ctrl-C is for the command, not for its services
+                **identity,
+            )
+        if done.returncode:
+            raise EmbeddedUnavailable(f"{program}: {log.read_text(errors='replace').strip()}")
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
+    return {**kept, "LC_ALL": "C"}
+
+
+def _shared_memory() -> str:
+    """`posix` where /dev/shm is roomy or absent, `sysv` where it is too small for index builds."""
+    try:
+        room = shutil.disk_usage("/dev/shm").total  # noqa: S108  (asked for its size only)
+    except OSError:
+        return "posix"
+    return "posix" if room >= ROOMY_SHARED_MEMORY else "sysv"

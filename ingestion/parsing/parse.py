@@ -1,0 +1,113 @@
+"""Bytes of one file in, a readable document and a report out, or an error that says why not.
+
+The reader of the file's kind finds blocks; here they are measured and judged, so that no kind can
+pass empty or garbled text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import PurePosixPath
+
+from . import media_type as kinds
+from .blocks import Block, BlockKind, ParsedDocument, Reading, Report
+from .clean import fold
+from .errors import GarbledText, NoContent, ParsingError, TooComplex, UnsupportedMediaType
+from .garble import THRESHOLD, garble_ratio
+from .html import read_html
+from .language import detect_language
+from .limits import Limits
+from .markdown import read_markdown
+from .media_type import detect_media_type
+from .text import read_text
+
+Reader = Callable[[bytes, Limits], Reading]
+
+READERS: dict[str, Reader] = {
+    kinds.TEXT: read_text,
+    kinds.MARKDOWN: read_markdown,
+    kinds.HTML: read_html,
+}
+_SAMPLE = 400_000
+
+
+def parse(
+    data: bytes,
+    name: str = "",
+    *,
+    media_type: str | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+) -> ParsedDocument:
+    """Read one file. `name` is its file name, used for a title and to tell kinds of text apart.
+
+    Raises a subclass of `errors.ParsingError`; one raised after reading has `report` in `context`.
+    An archive is not a document: give its `members` one by one.
+    """
+    kind = media_type or detect_media_type(data, name)
+    reader = READERS.get(kind)
+    if reader is None:
+        raise UnsupportedMediaType(
+            "An archive's files are read one by one." if kind == kinds.ZIP else ""
+        )
+    reading = reader(data, limits)
+    report = _report(reading, kind)
+    _judge(reading, report, limits)
+    return ParsedDocument(_title(reading, name), reading.blocks, report, reading.pairs)
+
+
+def _report(reading: Reading, kind: str) -> Report:
+    texts = [block.all_text() for block in reading.blocks]
+    sample = "\n".join(texts)[:_SAMPLE]
+    return Report(
+        media_type=kind,
+        charset=reading.charset,
+        pages=reading.pages,
+        pages_without_text=reading.pages_without_text,
+        characters=sum(map(len, texts)),
+        garble_ratio=round(garble_ratio(sample), 4),
+        tables=sum(block.kind is BlockKind.TABLE for block in reading.blocks),
+        language=detect_language(sample),
+        boilerplate_removed=reading.boilerplate_removed,
+        warnings=reading.warnings,
+    )
+
+
+def _judge(reading: Reading, report: Report, limits: Limits) -> None:
+    """Refuse what must not become passages."""
+    error: ParsingError | None = None
+    found = report.as_dict()
+    if report.characters > limits.max_characters:
+        error = TooComplex(
+            f"It holds more than {limits.max_characters:,} characters.", report=found
+        )
+    elif not any(any(c.isalnum() for c in block.all_text()) for block in reading.blocks):
+        error = NoContent(_why_empty(report), report=found)
+    elif report.garble_ratio > THRESHOLD:
+        share = f"{report.garble_ratio:.0%}".replace("%", " percent")
+        error = GarbledText(f"About {share} of it is unreadable.", report=found)
+    if error:
+        raise error
+
+
+def _why_empty(report: Report) -> str:
+    if report.pages_without_text:
+        return (
+            f"All of its {report.pages} pages are pictures, as scanners make them; "
+            "upload a version with text."
+        )
+    return ""
+
+
+def _title(reading: Reading, name: str) -> str:
+    """The file's own title, else its first top heading, else its name without the extension."""
+    return (
+        reading.title
+        or _first_heading(reading.blocks)
+        or fold(PurePosixPath(name.replace("\\", "/")).stem.replace("_", " "))
+    )
+
+
+def _first_heading(blocks: tuple[Block, ...]) -> str:
+    """The first heading, when it opens the document."""
+    opening = [block for block in blocks[:3] if block.kind is BlockKind.HEADING]
+    return min(opening, key=lambda block: block.level).text if opening else ""

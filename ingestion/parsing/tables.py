@@ -1,0 +1,78 @@
+"""Grids of cells become table blocks of one width, with a header row where there is one.
+
+Formats that mark their header row say so (`header_rows`); for the others the first row is taken as
+a header only when it reads like one, since a wrong header is repeated with every row of a passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .blocks import Block, BlockKind
+from .clean import fold
+
+_FIGURE = re.compile(r"^[\W_]*\d[\d\s.,:/%()+-]*\s*(TL|₺|€|\$|USD|EUR|kg|cm|%)?[\W_]*$", re.I)
+_LONGEST_COLUMN_NAME = 60
+
+
+def table_block(
+    grid: Sequence[Sequence[str]],
+    *,
+    page: int | None = None,
+    caption: str = "",
+    header_rows: int | None = None,
+) -> Block | None:
+    """A TABLE block of `grid`, or None when it holds no text.
+
+    `header_rows` counts the rows that name the columns, None when the format does not tell;
+    several header rows are joined column by column ("2026 / Ocak").
+    """
+    rows = _even([[fold(cell) for cell in row] for row in grid])
+    names = rows[: header_rows or 0]
+    kept = [row for row in rows[len(names) :] if any(row)]
+    if header_rows is None and looks_like_header(kept):
+        names, kept = kept[:1], kept[1:]
+    if not kept:
+        names, kept = [], [row for row in names if any(row)]
+    if not kept:
+        return None
+    return _without_empty_columns(_joined(names), kept, page, fold(caption))
+
+
+def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of several rows names columns: short, all different, none a figure."""
+    if len(rows) < 2 or len(rows[0]) < 2:
+        return False
+    first = rows[0]
+    filled = [cell for cell in first if cell]
+    return (
+        len(filled) >= max(2, len(first) - 1)
+        and len(set(filled)) == len(filled)
+        and all(len(cell) <= _LONGEST_COLUMN_NAME for cell in filled)
+        and not any(_FIGURE.match(cell) or cell.endswith((":", ".")) for cell in filled)
+    )
+
+
+def _even(rows: list[list[str]]) -> list[list[str]]:
+    width = max((len(row) for row in rows), default=0)
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+def _joined(names: list[list[str]]) -> list[str]:
+    """Column names out of one or more header rows, a repeated part once."""
+    return [" / ".join(dict.fromkeys(filter(None, column))) for column in zip(*names, strict=True)]
+
+
+def _without_empty_columns(
+    header: list[str], rows: list[list[str]], page: int | None, caption: str
+) -> Block:
+    used = [i for i in range(len(rows[0])) if any(row[i] for row in rows) or (header and header[i])]
+    return Block(
+        BlockKind.TABLE,
+        "",
+        page=page,
+        header=tuple(header[i] for i in used) if any(header) else (),
+        rows=tuple(tuple(row[i] for i in used) for row in rows),
+        caption=caption,
+    )

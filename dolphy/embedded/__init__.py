@@ -55,7 +55,7 @@ class Services:
 _stand: Stand | None = None
 
 
-def given(flavour: str = "dev") -> Services:
+def given(flavour: Flavour = "dev") -> Services:
     """The services the environment names; empty URLs for those it does not. Starts nothing."""
     state = os.environ.get("DOLPHY_STATE")  # set by `_enter` for child processes
     return Services(
@@ -68,12 +68,14 @@ def given(flavour: str = "dev") -> Services:
 def ensure() -> Services:
     """Join or start what the environment does not name, until this process ends.
 
-    Child processes find the same services in their environment. Raises EmbeddedUnavailable.
+    Child processes find the same services in their environment. A test session gets flavour
+    "test", so that no test ever meets the data people work with. Raises EmbeddedUnavailable.
     """
-    named = given()
+    flavour: Flavour = "test" if "PYTEST_VERSION" in os.environ else "dev"  # pytest sets it
+    named = given(flavour)
     if named.database_url and named.redis_url:
         return named
-    stand, users, _ = _enter("dev", named)
+    stand, users, _ = _enter(flavour, named)
     atexit.register(_leave_in, os.getpid(), stand, users)
     return given()
 

@@ -6,6 +6,8 @@ services make their data folder their working folder, which no other service doe
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -30,7 +32,7 @@ def is_ours(process: psutil.Process, name: str, folder: Path) -> bool:
     try:
         return (
             name in process.name()
-            and process.status() != psutil.STATUS_ZOMBIE
+            and _is_alive(process)
             and process.cwd().removesuffix(" (deleted)") == str(folder)
         )
     except psutil.Error:
@@ -41,17 +43,31 @@ def end(process: psutil.Process, signal: int, patience: float) -> None:
     """Ask with `signal`, wait `patience` seconds, then kill."""
     try:
         process.send_signal(signal)
-        process.wait(patience)
     except psutil.NoSuchProcess:
         return
-    except psutil.TimeoutExpired:
+    if not _wait([process], patience):
         kill([process])
 
 
 def kill(processes: list[psutil.Process]) -> None:
     for process in processes:
-        try:
+        with suppress(psutil.NoSuchProcess):
             process.kill()
-        except psutil.NoSuchProcess:
-            continue
-    psutil.wait_procs(processes, timeout=10)
+    _wait(processes, 10)
+
+
+def _wait(processes: list[psutil.Process], patience: float) -> bool:
+    """Whether all have ended. A zombie has: its parent may take its time to collect it."""
+    deadline = time.monotonic() + patience
+    while any(_is_alive(process) for process in processes):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -1,5 +1,6 @@
 """The bytes of one file become blocks and a report. Pure: no settings, no database, no network."""
 
+from .archive import members
 from .blocks import Block, BlockKind, ParsedDocument, QuestionAnswer, Report
 from .errors import (
     BrokenFile,
@@ -33,5 +34,6 @@ __all__ = [
     "TooComplex",
     "UnsupportedMediaType",
     "detect_media_type",
+    "members",
     "parse",
 ]

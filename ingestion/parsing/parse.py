@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from . import media_type as kinds
 from .blocks import Block, BlockKind, ParsedDocument, Reading, Report
 from .clean import fold
+from .docx import read_docx
 from .errors import GarbledText, NoContent, ParsingError, TooComplex, UnsupportedMediaType
 from .garble import THRESHOLD, garble_ratio
 from .html import read_html
@@ -19,6 +20,7 @@ from .language import detect_language
 from .limits import Limits
 from .markdown import read_markdown
 from .media_type import detect_media_type
+from .pdf import read_pdf
 from .text import read_text
 
 Reader = Callable[[bytes, Limits], Reading]
@@ -27,6 +29,8 @@ READERS: dict[str, Reader] = {
     kinds.TEXT: read_text,
     kinds.MARKDOWN: read_markdown,
     kinds.HTML: read_html,
+    kinds.DOCX: read_docx,
+    kinds.PDF: read_pdf,
 }
 _SAMPLE = 400_000
 

@@ -1,0 +1,155 @@
+"""ZIP files, opened with care: archives of documents, and the packages that office files are.
+
+Sizes are checked as declared before anything is unpacked; zipfile never yields more than a member
+declares, so the declared sizes bound the real ones. Refused: too many members, too large or too
+well packed, encrypted. In an archive of documents, links, folders, hidden and system entries are
+skipped and archives inside archives are refused; member names are reduced to safe ones.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from .clean import fold
+from .errors import BrokenFile, PasswordProtected, TooComplex
+from .limits import MEGABYTE, Limits
+
+_ENCRYPTED = 0x1
+_ENTITY = re.compile(rb"<!\s*ENTITY", re.I)
+_UNSAFE = re.compile(r'[<>:"|?*\\]')
+_SYSTEM = ("__MACOSX", "Thumbs.db", "desktop.ini")
+_ARCHIVE_STARTS = (b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!")
+# Small members may pack very well by nature; only large ones are suspect.
+_SUSPECT_SIZE = 10 * MEGABYTE
+_LONGEST_NAME = 200
+
+_FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+
+
+class Package:
+    """A checked ZIP whose members can be read. Names are as stored, with no leading slash."""
+
+    def __init__(self, data: bytes, limits: Limits) -> None:
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except (*_FAILURES, ValueError) as error:
+            raise BrokenFile() from error
+        self._limits = limits
+        self.entries = self._zip.infolist()
+        self._check()
+
+    @property
+    def names(self) -> list[str]:
+        return [entry.filename for entry in self.entries]
+
+    def read(self, name: str | zipfile.ZipInfo) -> bytes:
+        """The bytes of a member. Raises BrokenFile when it is missing or damaged."""
+        try:
+            return self._zip.read(name)
+        except KeyError as error:
+            raise BrokenFile("A part of it is missing.") from error
+        except _FAILURES as error:
+            raise BrokenFile() from error
+
+    def read_xml(self, name: str) -> bytes:
+        """The bytes of an XML member; TooComplex when it declares entities."""
+        data = self.read(name)
+        if _ENTITY.search(data[: 64 * 1024]) or _ENTITY.search(data.replace(b"\0", b"")[:4096]):
+            raise TooComplex("It declares XML entities, which documents have no use for.")
+        return data
+
+    def check_xml(self) -> None:
+        """Refuse a package with entity declarations anywhere, before a library reads it."""
+        for entry in self.entries:
+            if entry.filename.endswith((".xml", ".rels")):
+                self.read_xml(entry.filename)
+
+    def _check(self) -> None:
+        limits = self._limits
+        if len(self.entries) > limits.max_archive_members:
+            raise TooComplex(f"It holds more than {limits.max_archive_members:,} files.")
+        if any(entry.flag_bits & _ENCRYPTED for entry in self.entries):
+            raise PasswordProtected()
+        sizes = [entry.file_size for entry in self.entries]
+        if sum(sizes) > limits.max_archive_bytes or max(sizes, default=0) > limits.max_member_bytes:
+            megabytes = limits.max_archive_bytes // MEGABYTE
+            raise TooComplex(f"It unpacks to more than {megabytes} MB, or one file in it is huge.")
+        if any(self._is_bomb(entry) for entry in self.entries):
+            raise TooComplex("It is packed far more tightly than documents are.")
+
+    def _is_bomb(self, entry: zipfile.ZipInfo) -> bool:
+        if entry.file_size <= _SUSPECT_SIZE:
+            return False
+        return entry.file_size > self._limits.max_ratio * max(entry.compress_size, 1)
+
+
+def members(data: bytes, *, limits: Limits = Limits()) -> Iterator[tuple[str, bytes]]:  # noqa: B008
+    """`(name, bytes)` of each document in a ZIP, in stored order.
+
+    Names are relative, without `..`, drive letters, control characters or bidi marks, and unique.
+    Raises BrokenFile, PasswordProtected, or TooComplex for bombs and for archives inside.
+    """
+    package = Package(data, limits)
+    seen: set[str] = set()
+    for entry in package.entries:
+        name = safe_name(_stored_name(entry))
+        if _is_document(entry) and name:
+            content = package.read(entry)
+            if _is_archive(content):
+                raise TooComplex(f"It holds another archive ({name}); unpack that first.")
+            unique = _unique(name, seen)
+            seen.add(unique)
+            yield unique, content
+
+
+def safe_name(name: str) -> str:
+    """A relative path that names a file and nothing else, at most 200 characters."""
+    parts = (_UNSAFE.sub("_", fold(part)) for part in name.replace("\\", "/").split("/"))
+    kept = [part for part in parts if part.strip(". ")]
+    return "/".join(kept)[-_LONGEST_NAME:].lstrip("/")
+
+
+def _stored_name(entry: zipfile.ZipInfo) -> str:
+    """Turkish Windows stores names in cp857; zipfile reads those as cp437."""
+    if entry.flag_bits & 0x800:
+        return entry.filename
+    try:
+        return entry.filename.encode("cp437").decode("cp857")
+    except UnicodeError:
+        return entry.filename
+
+
+def _is_document(entry: zipfile.ZipInfo) -> bool:
+    mode = entry.external_attr >> 16
+    path = PurePosixPath(entry.filename.replace("\\", "/"))
+    if entry.is_dir() or (mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
+        return False
+    return not path.name.startswith(".") and not any(part in _SYSTEM for part in path.parts)
+
+
+def _is_archive(content: bytes) -> bool:
+    """A ZIP that is no office file, or another kind of archive."""
+    if content.startswith(_ARCHIVE_STARTS):
+        return True
+    if not content.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as inner:
+            names = set(inner.namelist())
+    except (*_FAILURES, ValueError):
+        return False
+    return not names & {"mimetype", "[Content_Types].xml"}
+
+
+def _unique(name: str, seen: set[str]) -> str:
+    path = PurePosixPath(name)
+    candidate, number = name, 2
+    while candidate in seen:
+        candidate, number = str(path.with_name(f"{path.stem} ({number}){path.suffix}")), number + 1
+    return candidate

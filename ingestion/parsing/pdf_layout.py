@@ -1,0 +1,244 @@
+"""The order in which a page is read: columns, lines, paragraphs, tables in their place.
+
+A page splits where a white gutter divides enough text into two sides of prose; lines that cross it
+(a title over two columns) divide the page into bands, read one after the other. Inside a column
+lines are joined to paragraphs by their spacing, indentation and ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from .pdf_page import PageText, Run
+from .pdf_tables import Grid, aligned_tables, join_lines, lines_of, ruled_tables
+
+BULLET = re.compile(r"^(?:[•◦▪‣●○■□➢➤✓\-–—*\uf0b7\uf0a7\uf0d8]|\d{1,2}[.)]|[a-zçğıöşü]\))(?:\s+|$)")
+_SIGN = re.compile(r"^[•◦▪‣●○■□➢➤✓\-–—*\uf0b7\uf0a7\uf0d8]\s*(?=\S)")
+_LEADERS = re.compile(r"(?:\.\s?){5,}\s*\d*\s*$")
+_NOTE_MARK = re.compile(r"^[\d*†]{1,3}$")
+_ENDS = (".", "!", "?", ":", ";", "…")
+_MIN_COLUMN_LINES = 4
+_MIN_COLUMN_CHARACTERS = 15
+_MAX_DEPTH = 3
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """Lines that belong together. `size` and `bold` are those of most of its text."""
+
+    text: str
+    page: int
+    top: float
+    size: float
+    bold: bool
+    item: bool
+    lines: int
+
+
+@dataclass(slots=True)
+class TableItem:
+    """A table in its place; `header` says whether its first row names the columns, if known."""
+
+    rows: list[list[str]]
+    page: int
+    top: float
+    header: int | None
+
+
+def read_layout(page: PageText) -> list[Paragraph | TableItem]:
+    """Paragraphs and tables of a page, in reading order."""
+    grids = ruled_tables(page.runs, page.rules)
+    taken = {id(run) for grid in grids for run in grid.runs}
+    runs = [run for run in page.runs if id(run) not in taken]
+    placed = [(_stand_in(grid), grid) for grid in grids]
+    tables = {id(run): grid for run, grid in placed}
+    items: list[Paragraph | TableItem] = []
+    for region in _regions(runs + [run for run, _ in placed], 0):
+        items.extend(_region_items(region, tables, page.number))
+    return items
+
+
+def _stand_in(grid: Grid) -> Run:
+    """A run that holds a table's place while the order of the page is found."""
+    return Run("", grid.x0, grid.top, grid.x1, grid.bottom, 10.0, False)
+
+
+def _regions(runs: list[Run], depth: int) -> Iterator[list[Run]]:
+    """Runs in groups, each to be read line by line, in reading order."""
+    gutter = _gutter(runs) if depth < _MAX_DEPTH else None
+    if gutter is None:
+        if runs:
+            yield runs
+        return
+    full: list[Run] = []
+    band: list[Run] = []
+    for run in sorted(runs, key=lambda r: r.top):
+        if run.x0 < gutter - 1 and run.x1 > gutter + 1:
+            yield from _band(band, gutter, depth)
+            band = []
+            full.append(run)
+        else:
+            if full:
+                yield full
+                full = []
+            band.append(run)
+    if full:
+        yield full
+    yield from _band(band, gutter, depth)
+
+
+def _band(runs: list[Run], gutter: float, depth: int) -> Iterator[list[Run]]:
+    yield from _regions([run for run in runs if run.x1 <= gutter + 1], depth + 1)
+    yield from _regions([run for run in runs if run.x1 > gutter + 1], depth + 1)
+
+
+def _gutter(runs: list[Run]) -> float | None:
+    """The x of a white gutter between two columns of prose, or None."""
+    texts = [run for run in runs if run.text]
+    if len(texts) < 2 * _MIN_COLUMN_LINES:
+        return None
+    left, right = min(r.x0 for r in texts), max(r.x1 for r in texts)
+    width = right - left
+    total = sum(len(run.text) for run in texts)
+    best: tuple[float, float] | None = None
+    for step in range(50, 151):
+        x = left + width * step / 200
+        crossing = sum(len(r.text) for r in texts if r.x0 < x - 1 and r.x1 > x + 1)
+        if crossing <= 0.35 * total and _are_columns(texts, x):
+            score = crossing + abs(x - (left + right) / 2) / width
+            if best is None or score < best[0]:
+                best = (score, x)
+    return best[1] if best else None
+
+
+def _are_columns(runs: list[Run], x: float) -> bool:
+    """Both sides hold lines of prose that fill their width, side by side."""
+    sides = [r for r in runs if r.x1 <= x + 1], [r for r in runs if r.x0 >= x - 1]
+    if any(len(side) < _MIN_COLUMN_LINES for side in sides):
+        return False
+    tops = [(min(r.top for r in side), max(r.bottom for r in side)) for side in sides]
+    shared = min(tops[0][1], tops[1][1]) - max(tops[0][0], tops[1][0])
+    height = 3 * median(r.size for r in runs)
+    return shared > height and all(_is_prose(side) for side in sides)
+
+
+def _is_prose(runs: list[Run]) -> bool:
+    lines = lines_of(runs)
+    width = max(r.x1 for r in runs) - min(r.x0 for r in runs)
+    lengths = [sum(len(run.text) for run in line) for line in lines]
+    widths = [line[-1].x1 - line[0].x0 for line in lines]
+    single = sum(len(line) == 1 for line in lines)
+    return (
+        median(lengths) >= _MIN_COLUMN_CHARACTERS
+        and median(widths) >= 0.6 * width
+        and single >= 0.6 * len(lines)
+    )
+
+
+def _region_items(
+    runs: list[Run], tables: dict[int, Grid], page: int
+) -> Iterator[Paragraph | TableItem]:
+    lines: list[list[Run]] = []
+    stands = [run for run in runs if id(run) in tables]
+    for line in lines_of([run for run in runs if id(run) not in tables]):
+        while stands and stands[0].top <= line[0].top:
+            yield from _text_items(lines, page)
+            lines = []
+            yield _ruled_item(tables[id(stands.pop(0))], page)
+        lines.append(_tidy(line))
+    yield from _text_items(lines, page)
+    for run in stands:
+        yield _ruled_item(tables[id(run)], page)
+
+
+def _ruled_item(grid: Grid, page: int) -> TableItem:
+    return TableItem(grid.rows, page, grid.top, 1 if grid.bold_first else None)
+
+
+def _tidy(line: list[Run]) -> list[Run]:
+    """Drop raised note marks, and join a bullet with the text that it stands before."""
+    size = max(run.size for run in line)
+    runs = [r for r in line if not (r.size < 0.8 * size and _NOTE_MARK.match(r.text))] or line
+    if len(runs) > 1 and BULLET.match(runs[0].text) and len(runs[0].text) <= 3:
+        first, second = runs[0], runs[1]
+        joined = Run(
+            f"{first.text} {second.text}",
+            first.x0,
+            second.top,
+            second.x1,
+            second.bottom,
+            second.size,
+            second.bold,
+        )
+        runs = [joined, *runs[2:]]
+    return runs
+
+
+def _text_items(lines: list[list[Run]], page: int) -> Iterator[Paragraph | TableItem]:
+    """Aligned tables and the paragraphs between them."""
+    done = 0
+    for start, end, rows in aligned_tables(lines):
+        yield from _paragraphs(lines[done:start], page)
+        bold = all(r.bold for r in lines[start]) and not all(r.bold for r in lines[start + 1])
+        yield TableItem(rows, page, lines[start][0].top, 1 if bold else None)
+        done = end
+    yield from _paragraphs(lines[done:], page)
+
+
+def _paragraphs(lines: list[list[Run]], page: int) -> Iterator[Paragraph]:
+    if not lines:
+        return
+    right = max(line[-1].x1 for line in lines)
+    pitches = [b[0].bottom - a[0].bottom for a, b in pairwise(lines)]
+    group: list[list[Run]] = []
+    for line in lines:
+        if group and _begins(group, line, right, _pitch(pitches, line)):
+            yield _paragraph(group, page)
+            group = []
+        group.append(line)
+    yield _paragraph(group, page)
+
+
+def _pitch(pitches: Sequence[float], line: list[Run]) -> float:
+    """The usual distance of two lines of this size."""
+    usual = [p for p in pitches if 0.8 * line[0].size < p < 2 * line[0].size]
+    return min(median(usual), 1.6 * line[0].size) if usual else 1.25 * line[0].size
+
+
+def _begins(group: list[list[Run]], line: list[Run], right: float, pitch: float) -> bool:
+    """Whether a line begins a new paragraph after those of `group`."""
+    above, first, before = group[-1], group[0][0], group[-1][0]
+    if BULLET.match(line[0].text) or abs(line[0].size - before.size) > 0.12 * before.size:
+        return True
+    if line[0].bottom - before.bottom > 1.3 * pitch or _bold(line) != _bold(above):
+        return True
+    if BULLET.match(first.text) and line[0].x0 < first.x0 + 2:
+        return True
+    text = above[-1].text
+    ended = text.endswith(_ENDS)
+    short = above[-1].x1 < right - max(4 * line[0].size, 0.15 * (right - line[0].x0))
+    indented = line[0].x0 > before.x0 + 0.7 * line[0].size and not BULLET.match(first.text)
+    return ended and (short or indented)
+
+
+def _bold(line: list[Run]) -> bool:
+    return all(run.bold for run in line)
+
+
+def _paragraph(lines: list[list[Run]], page: int) -> Paragraph:
+    texts = [" ".join(run.text for run in line) for line in lines]
+    item = bool(BULLET.match(texts[0]))
+    text = _SIGN.sub("", join_lines(texts)) if item else join_lines(texts)
+    return Paragraph(
+        _LEADERS.sub("", text),
+        page,
+        lines[0][0].top,
+        median(run.size for line in lines for run in line),
+        all(map(_bold, lines)),
+        item,
+        len(lines),
+    )

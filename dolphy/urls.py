@@ -1,3 +1,27 @@
-from django.urls import URLPattern, URLResolver
+"""Every address of this server."""
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from dolphy import health
+
+api = [
+    path("", include("tenants.urls")),
+    path("", include("ingestion.urls")),
+    path("", include("retrieval.urls")),
+]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(url="/api/docs/")),
+    path("api/v1/", include(api)),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("admin/", admin.site.urls),
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+]
+
+handler400 = "dolphy.api.bad_request"
+handler404 = "dolphy.api.not_found"
+handler500 = "dolphy.api.server_error"

@@ -1,0 +1,132 @@
+"""Documents and how they were ingested, for platform staff: to look at, not to edit.
+
+What is denormalised must not be typed over, so the few changes go through the acts that keep it
+whole. The narrow table, the words and the statistics have composite keys, which this admin cannot
+show.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from ingestion import documents
+from ingestion.models import Document, EmbeddingSpace, Index, IngestionJob, Passage
+
+
+class ReadOnly:
+    """Mixin: nothing is added, changed or deleted here."""
+
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+
+class OfAnAgent(admin.ModelAdmin):
+    """Rows of one agent of one tenant, both loaded with the list."""
+
+    list_select_related: ClassVar[Any] = ("tenant", "agent")
+
+    @admin.display(description="agent", ordering="agent__slug")
+    def agent_slug(self, row: Any) -> str:
+        return str(row.agent.slug)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
+        return super().get_queryset(request).select_related("tenant", "agent__tenant")
+
+
+@admin.register(EmbeddingSpace)
+class EmbeddingSpaceAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ("model", "provider", "dimensions", "revision", "created_at")
+
+
+@admin.register(Index)
+class IndexAdmin(ReadOnly, OfAnAgent):
+    list_display = ("id", "tenant", "agent_slug", "space", "state", "passages", "has_graph")
+    list_filter = ("tenant", "state", "has_graph", "space")
+    list_select_related = ("tenant", "agent", "space")
+
+
+@admin.register(Document)
+class DocumentAdmin(OfAnAgent):
+    list_display = (
+        "uri",
+        "title",
+        "tenant",
+        "agent_slug",
+        "state",
+        "enabled",
+        "passage_count",
+        "updated_at",
+    )
+    list_filter = ("tenant", "state", "enabled", "media_type", "language")
+    search_fields = ("uri", "title")
+    actions = ("enable", "disable")
+
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        # The list needs it for its actions; a single document is only shown.
+        return obj is None and super().has_change_permission(request)
+
+    def delete_model(self, request: HttpRequest, obj: Document) -> None:
+        documents.delete(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        for document in queryset:
+            documents.delete(document)
+
+    @admin.action(description="Let the selected documents answer", permissions=["change"])
+    def enable(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        for document in queryset:
+            documents.set_enabled(document, True)
+
+    @admin.action(description="Keep the selected documents from answering", permissions=["change"])
+    def disable(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
+        for document in queryset:
+            documents.set_enabled(document, False)
+
+
+@admin.register(Passage)
+class PassageAdmin(ReadOnly, OfAnAgent):
+    list_display = ("id", "tenant", "agent_slug", "uri", "position", "beginning")
+    list_filter = ("tenant",)
+    list_select_related = ("tenant", "agent", "document")
+    search_fields = ("document__uri",)
+    show_full_result_count = False
+
+    @admin.display(ordering="document__uri")
+    def uri(self, passage: Passage) -> str:
+        return passage.document.uri
+
+    @admin.display
+    def beginning(self, passage: Passage) -> str:
+        return passage.text[:80]
+
+
+@admin.register(IngestionJob)
+class IngestionJobAdmin(ReadOnly, OfAnAgent):
+    list_display = (
+        "name",
+        "tenant",
+        "agent_slug",
+        "state",
+        "stage",
+        "done",
+        "total",
+        "attempts",
+        "error_code",
+        "created_at",
+    )
+    list_filter = ("tenant", "state", "stage", "error_code")
+    search_fields = ("name",)
+    ordering = ("-created_at",)

@@ -1,0 +1,111 @@
+"""What is done to a document after it was received: enable, disable, rename, delete.
+
+Each is one transaction, and the next search shows it. Rows are locked in the order in which a swap
+locks them, indexes before the document, so the two wait for each other instead of deadlocking; a
+swap that comes second finds the document as it was left here.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from dolphy.errors import NotFound
+from ingestion import files
+from ingestion.graph import fit
+from ingestion.models import Document, Index, IndexedPassage, IngestionJob, Passage
+
+
+def set_enabled(document: Document, enabled: bool) -> None:
+    """Let a document answer questions, or keep it from answering. Raises `NotFound`."""
+    with transaction.atomic():
+        indexes = _lock(document)
+        if document.enabled == enabled:
+            return
+        document.enabled = enabled
+        _change(document, enabled=enabled)
+        for index in indexes:
+            changed = _rows_of(document, index).update(enabled=enabled)
+            _count(index, changed if enabled else -changed)
+
+
+def rename(document: Document, title: str) -> None:
+    """Give a document another title; the next version of its file brings its own again."""
+    document.title = title
+    _change(document, title=title)
+
+
+def change(document: Document, *, title: str | None = None, enabled: bool | None = None) -> None:
+    """Several of these at once, or none: what is None stays as it is. Raises `NotFound`."""
+    with transaction.atomic():
+        if enabled is not None:
+            set_enabled(document, enabled)
+        if title is not None:
+            rename(document, title)
+
+
+def delete(document: Document) -> None:
+    """Remove a document with its passages and jobs, and then its files. Raises `NotFound`."""
+    with transaction.atomic():
+        indexes = _lock(document)
+        if document.enabled:
+            for index in indexes:
+                _count(index, -_rows_of(document, index).count())
+        jobs = IngestionJob.objects.filter(tenant=document.tenant_id, document=document.pk)
+        names = {document.file, *jobs.values_list("file", flat=True)}
+        _row(document).delete()
+        transaction.on_commit(lambda: files.discard(*names), robust=True)
+
+
+def original_name(document: Document) -> str:
+    """What the uploaded file was called, as far as it is still known."""
+    jobs = IngestionJob.objects.filter(
+        tenant=document.tenant_id, document=document.pk, sha256=document.sha256
+    )
+    name = jobs.order_by("-created_at").values_list("name", flat=True).first()
+    return name or PurePosixPath(document.uri).name or "document"
+
+
+def _lock(document: Document) -> list[Index]:
+    """The agent's indexes, locked, and then the document, locked and read again."""
+    held = Index.objects.select_for_update(no_key=True)
+    indexes = list(held.filter(tenant=document.tenant_id, agent=document.agent_id).order_by("pk"))
+    fresh = _row(document).select_for_update().first()
+    if fresh is None:
+        raise NotFound("No such document.")
+    document.enabled, document.file = fresh.enabled, fresh.file
+    return indexes
+
+
+def _row(document: Document) -> QuerySet[Document]:
+    return Document.objects.filter(
+        pk=document.pk, tenant=document.tenant_id, agent=document.agent_id
+    )
+
+
+def _change(document: Document, **fields: object) -> None:
+    document.updated_at = timezone.now()
+    if not _row(document).update(updated_at=document.updated_at, **fields):
+        raise NotFound("No such document.")
+
+
+def _rows_of(document: Document, index: Index) -> QuerySet[IndexedPassage]:
+    passages = Passage.objects.filter(
+        tenant=document.tenant_id, agent=document.agent_id, document=document.pk
+    )
+    return IndexedPassage.objects.filter(
+        tenant=document.tenant_id, index=index.pk, passage__in=passages.values("pk")
+    )
+
+
+def _count(index: Index, change: int) -> None:
+    """An index counts its enabled passages: it decides by them how it is searched."""
+    if change:
+        Index.objects.filter(pk=index.pk, tenant=index.tenant_id).update(
+            passages=Greatest(0, F("passages") + change)
+        )
+        transaction.on_commit(lambda: fit(index), robust=True)

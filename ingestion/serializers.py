@@ -1,0 +1,133 @@
+"""What the API shows of documents, passages and jobs, and what it reads about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from dolphy.inputs import Flag, Input, Text
+from dolphy.pages import PageQuery
+from ingestion.models import Document, IngestionJob, Passage
+
+NEXT = "The cursor of the page after this; null on the last page."
+
+
+class DocumentSerializer(serializers.ModelSerializer):
+    agent = serializers.UUIDField(source="agent_id", read_only=True)
+
+    class Meta:
+        model = Document
+        fields = [
+            "id",
+            "agent",
+            "uri",
+            "title",
+            "state",
+            "enabled",
+            "media_type",
+            "language",
+            "size",
+            "sha256",
+            "passage_count",
+            "report",
+            "created_at",
+            "updated_at",
+        ]
+        read_only_fields = fields
+
+
+class PassageSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Passage
+        fields = ["id", "position", "heading", "page", "text", "tokens"]
+        read_only_fields = fields
+
+
+class JobErrorSerializer(serializers.Serializer):
+    code = serializers.CharField(help_text="Stable; made for programs.")
+    message = serializers.CharField(help_text="Made for people; may change.")
+
+
+class JobSerializer(serializers.ModelSerializer):
+    agent = serializers.UUIDField(source="agent_id", read_only=True)
+    document = serializers.UUIDField(source="document_id", read_only=True)
+    error = serializers.SerializerMethodField()
+
+    class Meta:
+        model = IngestionJob
+        fields = [
+            "id",
+            "agent",
+            "document",
+            "name",
+            "state",
+            "stage",
+            "done",
+            "total",
+            "attempts",
+            "error",
+            "created_at",
+            "started_at",
+            "finished_at",
+        ]
+        read_only_fields = fields
+
+    @extend_schema_field(JobErrorSerializer(allow_null=True))
+    def get_error(self, job: IngestionJob) -> dict[str, str] | None:
+        """Why it failed; of an unfinished job, what it is waiting out."""
+        return {"code": job.error_code, "message": job.error} if job.error_code else None
+
+
+class ReceivedSerializer(serializers.Serializer):
+    document = DocumentSerializer()
+    job = JobSerializer()
+
+
+class DocumentPageSerializer(serializers.Serializer):
+    results = DocumentSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text=NEXT)
+
+
+class PassagePageSerializer(serializers.Serializer):
+    results = PassageSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text=NEXT)
+
+
+class JobPageSerializer(serializers.Serializer):
+    results = JobSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text=NEXT)
+
+
+class DocumentQuery(PageQuery):
+    state = serializers.ChoiceField(Document.State.choices, required=False)
+
+
+class JobQuery(PageQuery):
+    state = serializers.ChoiceField(IngestionJob.State.choices, required=False)
+    document: Any = serializers.UUIDField(required=False)
+
+
+class Upload(Input):
+    file = serializers.FileField(allow_empty_file=True)
+    uri = Text(
+        required=False,
+        allow_blank=True,
+        max_length=1000,
+        help_text="Which document this is a version of: its address, or any name you keep. "
+        "The file's name when left out.",
+    )
+    title = Text(required=False, allow_blank=True, max_length=500)
+
+
+class DocumentChange(Input):
+    title = Text(required=False, allow_blank=True, max_length=500)
+    enabled = Flag(required=False)
+
+
+def filters(query: Mapping[str, Any], *names: str) -> dict[str, str | UUID]:
+    """The parts of a query that narrow the rows."""
+    return {name: query[name] for name in names if name in query}

@@ -1,0 +1,18 @@
+"""Documents and jobs."""
+
+from django.urls import path
+
+from ingestion import views
+
+urlpatterns = [
+    path("agents/<str:agent_id>/documents", views.DocumentsView.as_view()),
+    path("documents/<str:document_id>", views.DocumentView.as_view()),
+    path("documents/<str:document_id>/enable", views.EnableView.as_view()),
+    path("documents/<str:document_id>/disable", views.DisableView.as_view()),
+    path("documents/<str:document_id>/file", views.DocumentFileView.as_view()),
+    path("documents/<str:document_id>/passages", views.PassagesView.as_view()),
+    path("agents/<str:agent_id>/jobs", views.JobsView.as_view()),
+    path("jobs/<str:job_id>", views.JobView.as_view()),
+    path("jobs/<str:job_id>/cancel", views.CancelView.as_view()),
+    path("jobs/<str:job_id>/retry", views.RetryView.as_view()),
+]

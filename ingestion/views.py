@@ -1,0 +1,237 @@
+"""Documents and jobs over HTTP: each handler resolves, reads, acts and shows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.core.files.storage import default_storage
+from django.db.models import QuerySet
+from django.http import FileResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.response import Response
+
+from dolphy import api, pages
+from dolphy.errors import NotFound
+from ingestion import documents
+from ingestion import serializers as shapes
+from ingestion.cancel import cancel
+from ingestion.models import Document, IngestionJob, Passage
+from ingestion.receive import receive, retry
+from tenants.models import Scope
+from tenants.views import AGENT_ID, TenantView, answers
+
+DOCUMENT_ID = OpenApiParameter("document_id", UUID, OpenApiParameter.PATH)
+JOB_ID = OpenApiParameter("job_id", UUID, OpenApiParameter.PATH)
+
+
+def one_page(shape: Any, rows: QuerySet[Any], order: pages.Order, query: Any) -> Response:
+    found, following = pages.page(rows, order, cursor=query.get("cursor"), limit=query["limit"])
+    return Response(shape({"results": found, "next": following}).data)
+
+
+class DocumentsView(TenantView):
+    scopes = {"GET": Scope.READ, "POST": Scope.WRITE}
+    parser_classes = [api.UploadBody]
+
+    @extend_schema(
+        operation_id="documents_list",
+        summary="An agent's documents, the newest first",
+        parameters=[AGENT_ID, shapes.DocumentQuery],
+        responses=answers({200: shapes.DocumentPageSerializer}, 400, 404),
+    )
+    def get(self, request: Any, agent_id: str) -> Response:
+        agent = self.boundary.agent(agent_id)
+        query = self.query(shapes.DocumentQuery)
+        rows = self.boundary.rows(Document, agent).filter(**shapes.filters(query, "state"))
+        return one_page(shapes.DocumentPageSerializer, rows, pages.NEWEST_FIRST, query)
+
+    @extend_schema(
+        operation_id="documents_upload",
+        summary="Upload a document, or a new version of one",
+        parameters=[AGENT_ID],
+        request={"multipart/form-data": shapes.Upload},
+        responses=answers({202: shapes.ReceivedSerializer}, 400, 404, 411, 413, 415),
+    )
+    def post(self, request: Any, agent_id: str) -> Response:
+        agent = self.boundary.agent(agent_id)
+        sent = self.body(shapes.Upload)
+        job = receive(
+            agent,
+            name=sent["file"].name,
+            data=sent["file"],
+            uri=sent.get("uri", ""),
+            title=sent.get("title", ""),
+        )
+        received = {"document": job.document, "job": job}
+        return Response(shapes.ReceivedSerializer(received).data, status=202)
+
+
+class DocumentView(TenantView):
+    scopes = {"GET": Scope.READ, "PATCH": Scope.WRITE, "DELETE": Scope.WRITE}
+
+    @extend_schema(
+        summary="One document",
+        parameters=[DOCUMENT_ID],
+        responses=answers({200: shapes.DocumentSerializer}, 404),
+    )
+    def get(self, request: Any, document_id: str) -> Response:
+        return Response(shapes.DocumentSerializer(self.boundary.row(Document, document_id)).data)
+
+    @extend_schema(
+        summary="Change a document's title, or whether it answers questions",
+        parameters=[DOCUMENT_ID],
+        request=shapes.DocumentChange,
+        responses=answers({200: shapes.DocumentSerializer}, 400, 404, 413, 415),
+    )
+    def patch(self, request: Any, document_id: str) -> Response:
+        document = self.boundary.row(Document, document_id)
+        change = self.body(shapes.DocumentChange)
+        documents.change(document, **change)
+        return Response(shapes.DocumentSerializer(document).data)
+
+    @extend_schema(
+        summary="Delete a document with its passages, jobs and file",
+        parameters=[DOCUMENT_ID],
+        responses=answers({204: None}, 404),
+    )
+    def delete(self, request: Any, document_id: str) -> Response:
+        documents.delete(self.boundary.row(Document, document_id))
+        return Response(status=204)
+
+
+class EnableView(TenantView):
+    """`enabled` is given by the address."""
+
+    scopes = {"POST": Scope.WRITE}
+    enabled = True
+
+    @extend_schema(
+        summary="Let a document answer questions",
+        parameters=[DOCUMENT_ID],
+        request=None,
+        responses=answers({200: shapes.DocumentSerializer}, 404),
+    )
+    def post(self, request: Any, document_id: str) -> Response:
+        document = self.boundary.row(Document, document_id)
+        documents.set_enabled(document, self.enabled)
+        return Response(shapes.DocumentSerializer(document).data)
+
+
+@extend_schema(methods=["POST"], summary="Keep a document from answering questions")
+class DisableView(EnableView):
+    enabled = False
+
+
+class StoredFile(FileResponse):
+    """A file sent a block at a time, whichever way the server reads it."""
+
+    block_size = 256 * 1024
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        blocks = iter(self)
+        while block := await sync_to_async(lambda: next(blocks, b""))():
+            yield block
+
+
+class DocumentFileView(TenantView):
+    scopes = {"GET": Scope.READ}
+
+    @extend_schema(
+        summary="The original file, byte for byte",
+        parameters=[DOCUMENT_ID],
+        responses=answers({(200, "application/octet-stream"): OpenApiTypes.BINARY}, 404),
+    )
+    def get(self, request: Any, document_id: str) -> StoredFile:
+        document = self.boundary.row(Document, document_id)
+        if not document.file or not default_storage.exists(document.file):
+            raise NotFound("This document has no file yet.")
+        # Somebody else's file: to be saved, never to be shown or run in this site's name.
+        return StoredFile(
+            default_storage.open(document.file),
+            as_attachment=True,
+            filename=documents.original_name(document),
+            content_type=document.media_type or "application/octet-stream",
+            headers={
+                "X-Content-Type-Options": "nosniff",
+                "Content-Security-Policy": "sandbox; default-src 'none'",
+                "Cache-Control": "private, no-store",
+            },
+        )
+
+
+class PassagesView(TenantView):
+    scopes = {"GET": Scope.READ}
+
+    @extend_schema(
+        operation_id="documents_passages",
+        summary="The passages of a document, in its order",
+        parameters=[DOCUMENT_ID, pages.PageQuery],
+        responses=answers({200: shapes.PassagePageSerializer}, 400, 404),
+    )
+    def get(self, request: Any, document_id: str) -> Response:
+        document = self.boundary.row(Document, document_id)
+        query = self.query(pages.PageQuery)
+        rows = self.boundary.rows(Passage, document.agent).filter(document=document.pk)
+        return one_page(shapes.PassagePageSerializer, rows, pages.BY_POSITION, query)
+
+
+class JobsView(TenantView):
+    scopes = {"GET": Scope.READ}
+
+    @extend_schema(
+        operation_id="jobs_list",
+        summary="An agent's ingestion jobs, the newest first",
+        parameters=[AGENT_ID, shapes.JobQuery],
+        responses=answers({200: shapes.JobPageSerializer}, 400, 404),
+    )
+    def get(self, request: Any, agent_id: str) -> Response:
+        agent = self.boundary.agent(agent_id)
+        query = self.query(shapes.JobQuery)
+        narrowed = shapes.filters(query, "state", "document")
+        rows = self.boundary.rows(IngestionJob, agent).filter(**narrowed)
+        return one_page(shapes.JobPageSerializer, rows, pages.NEWEST_FIRST, query)
+
+
+class JobView(TenantView):
+    scopes = {"GET": Scope.READ}
+
+    @extend_schema(
+        summary="One job: its state, its stage and how far it is",
+        parameters=[JOB_ID],
+        responses=answers({200: shapes.JobSerializer}, 404),
+    )
+    def get(self, request: Any, job_id: str) -> Response:
+        return Response(shapes.JobSerializer(self.boundary.row(IngestionJob, job_id)).data)
+
+
+class CancelView(TenantView):
+    scopes = {"POST": Scope.WRITE}
+
+    @extend_schema(
+        summary="Stop a job",
+        parameters=[JOB_ID],
+        request=None,
+        responses=answers({200: shapes.JobSerializer}, 404, 409),
+    )
+    def post(self, request: Any, job_id: str) -> Response:
+        job = self.boundary.row(IngestionJob, job_id)
+        cancel(job)
+        return Response(shapes.JobSerializer(job).data)
+
+
+class RetryView(TenantView):
+    scopes = {"POST": Scope.WRITE}
+
+    @extend_schema(
+        summary="Try a failed or cancelled job again",
+        parameters=[JOB_ID],
+        request=None,
+        responses=answers({202: shapes.JobSerializer}, 404, 409),
+    )
+    def post(self, request: Any, job_id: str) -> Response:
+        job = retry(self.boundary.row(IngestionJob, job_id))
+        return Response(shapes.JobSerializer(job).data, status=202)

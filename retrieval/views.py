@@ -1,0 +1,42 @@
+"""Questions over HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.response import Response
+
+from retrieval.retrieve import retrieve
+from retrieval.serializers import SearchAnswerSerializer, SearchRequest
+from retrieval.traces import record
+from tenants.models import Scope
+from tenants.views import AGENT_ID, TenantView, answers
+
+
+class SearchView(TenantView):
+    scopes = {"POST": Scope.SEARCH}
+
+    @extend_schema(
+        operation_id="search",
+        summary="Ask a question: the passages that answer it, the best first",
+        parameters=[AGENT_ID],
+        request=SearchRequest,
+        responses=answers({200: SearchAnswerSerializer}, 400, 404, 413, 415, 503),
+    )
+    def post(self, request: Any, agent_id: str) -> Response:
+        agent = self.boundary.agent(agent_id)
+        sent = self.body(SearchRequest)
+        retrieval = retrieve(
+            agent, sent["question"], limit=sent.get("limit"), fusion=sent.get("fusion")
+        )
+        trace = record(agent, retrieval)
+        answer = {
+            "question": trace.question,
+            "trace": trace.pk,
+            "fusion": retrieval.trace["settings"]["fusion"],
+            "evidence": [asdict(one) for one in retrieval.evidence],
+            "timings_ms": retrieval.timings_ms,
+        }
+        return Response(answer | ({"explanation": retrieval.trace} if sent["explain"] else {}))

@@ -63,6 +63,14 @@ def fragment_blocks(text: str) -> list[Block]:
     return list(_Walk().blocks(root))
 
 
+def page_blocks(text: str) -> tuple[list[Block], int]:
+    """Blocks of a whole page that is part of something larger, and how much was removed."""
+    page = _tree(text)
+    body = page.find("body") if page.find("body") is not None else page
+    root, removed = remove_boilerplate(body)
+    return list(_Walk().blocks(root)), removed
+
+
 def _tree(text: str) -> HtmlElement:
     parser = lxml_html.HTMLParser(
         encoding="utf-8", huge_tree=False, remove_comments=True, remove_pis=True

@@ -12,7 +12,10 @@ from pathlib import PurePosixPath
 from . import media_type as kinds
 from .blocks import Block, BlockKind, ParsedDocument, Reading, Report
 from .clean import fold
+from .delimited import read_delimited
 from .docx import read_docx
+from .eml import read_eml
+from .epub import read_epub
 from .errors import GarbledText, NoContent, ParsingError, TooComplex, UnsupportedMediaType
 from .garble import THRESHOLD, garble_ratio
 from .html import read_html
@@ -20,8 +23,13 @@ from .language import detect_language
 from .limits import Limits
 from .markdown import read_markdown
 from .media_type import detect_media_type
+from .odt import read_odt
+from .pairs import read_json
 from .pdf import read_pdf
+from .pptx import read_pptx
+from .rtf import read_rtf
 from .text import read_text
+from .xlsx import read_xlsx
 
 Reader = Callable[[bytes, Limits], Reading]
 
@@ -31,6 +39,14 @@ READERS: dict[str, Reader] = {
     kinds.HTML: read_html,
     kinds.DOCX: read_docx,
     kinds.PDF: read_pdf,
+    kinds.XLSX: read_xlsx,
+    kinds.CSV: read_delimited,
+    kinds.JSON: read_json,
+    kinds.PPTX: read_pptx,
+    kinds.ODT: read_odt,
+    kinds.RTF: read_rtf,
+    kinds.EPUB: read_epub,
+    kinds.EML: read_eml,
 }
 _SAMPLE = 400_000
 

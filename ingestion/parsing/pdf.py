@@ -141,8 +141,9 @@ def _joined(items: Sequence[Item]) -> list[Item]:
 
 
 def _runs_on(last: Paragraph, item: Paragraph) -> bool:
-    """A paragraph without an end, followed on the next page by one that begins small."""
-    if item.page != last.page + 1 or item.item or abs(item.size - last.size) > _SAME_SIZE:
+    """A paragraph without an end, followed in the next column or page by one that begins small."""
+    elsewhere = item.page == last.page + 1 or (item.page == last.page and item.top < last.top)
+    if not elsewhere or item.item or abs(item.size - last.size) > _SAME_SIZE:
         return False
     return last.text[-1:].isalnum() | last.text.endswith((",", ";")) and item.text[:1].islower()
 
@@ -150,17 +151,27 @@ def _runs_on(last: Paragraph, item: Paragraph) -> bool:
 def _continued(last: Item | None, item: TableItem, header: list[str] | None) -> list[str] | None:
     """Give a table that goes on from the page before its column names; the names now valid."""
     first = item.rows[0]
+    follows = isinstance(last, TableItem) and item.page == last.page + 1
     has_own = item.header == 1 or (item.header is None and looks_like_header(item.rows))
     if has_own:
         item.header = 1
+        if isinstance(last, TableItem) and follows and first == header:
+            _mend_row(last, item)
         return first
-    follows = isinstance(last, TableItem) and item.page == last.page + 1
     if follows and header is not None and len(header) == len(first):
         item.rows.insert(0, header)
         item.header = 1
         return header
     item.header = 0
     return None
+
+
+def _mend_row(last: TableItem, item: TableItem) -> None:
+    """Return the rest of a row that a page's end has cut: it has no first cell."""
+    if len(item.rows) > 1 and not item.rows[1][0] and len(last.rows[-1]) == len(item.rows[1]):
+        rest = item.rows.pop(1)
+        pairs = zip(last.rows[-1], rest, strict=True)
+        last.rows[-1] = [f"{above} {below}".strip() for above, below in pairs]
 
 
 def _blocks(items: Sequence[Item]) -> Iterator[Block]:

@@ -16,10 +16,11 @@ from statistics import median
 from .pdf_page import PageText, Run
 from .pdf_tables import Grid, aligned_tables, join_lines, lines_of, ruled_tables
 
-BULLET = re.compile(r"^(?:[•◦▪‣●○■□➢➤✓\-–—*\uf0b7\uf0a7\uf0d8]|\d{1,2}[.)]|[a-zçğıöşü]\))(?:\s+|$)")
-_SIGN = re.compile(r"^[•◦▪‣●○■□➢➤✓\-–—*\uf0b7\uf0a7\uf0d8]\s*(?=\S)")
+BULLET = re.compile(r"^(?:[•◦▪‣●○■□➢➤✓\-–—*\ue000-\uf8ff]|\d{1,2}[.)]|[a-zçğıöşü]\))(?:\s+|$)")
+_SIGN = re.compile(r"^[•◦▪‣●○■□➢➤✓\-–—*\ue000-\uf8ff]\s*(?=\S)")
 _LEADERS = re.compile(r"(?:\.\s?){5,}\s*\d*\s*$")
 _NOTE_MARK = re.compile(r"^[\d*†]{1,3}$")
+_NOTE = re.compile(r"^\d{1,2}\s*[A-ZÇĞİÖŞÜ]")
 _ENDS = (".", "!", "?", ":", ";", "…")
 _MIN_COLUMN_LINES = 4
 _MIN_COLUMN_CHARACTERS = 15
@@ -220,6 +221,8 @@ def _begins(group: list[list[Run]], line: list[Run], right: float, pitch: float)
         return True
     text = above[-1].text
     ended = text.endswith(_ENDS)
+    if ended and _NOTE.match(line[0].text):
+        return True
     short = above[-1].x1 < right - max(4 * line[0].size, 0.15 * (right - line[0].x0))
     indented = line[0].x0 > before.x0 + 0.7 * line[0].size and not BULLET.match(first.text)
     return ended and (short or indented)

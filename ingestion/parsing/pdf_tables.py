@@ -158,9 +158,9 @@ def join_lines(lines: Sequence[str]) -> str:
             text = line
         elif _divided(text, line):
             text = text[:-1] + line
-        elif text.endswith("-") and line[:1].isdigit():
-            text += line
-        elif text.endswith((".", "/", "@")) and re.search(r"@\S*$|://\S*$", text):
+        elif (text.endswith("-") and line[:1].isdigit()) or (
+            text.endswith((".", "/", "@")) and re.search(r"@\S*$|://\S*$", text)
+        ):
             text += line
         else:
             text += " " + line

@@ -7,7 +7,7 @@ a header only when it reads like one, since a wrong header is repeated with ever
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .blocks import Block, BlockKind
 from .clean import fold
@@ -38,6 +38,36 @@ def table_block(
     if not kept:
         return None
     return _without_empty_columns(_joined(names), kept, page, fold(caption))
+
+
+def sheet_blocks(rows: Sequence[Sequence[str]], page: int | None = None) -> list[Block]:
+    """The blocks of a sheet: its tables, parted by empty rows, and the notes around them.
+
+    A row with one filled cell above a table is its caption, one below is a paragraph.
+    """
+    blocks: list[Block] = []
+    group: list[list[str]] = []
+    for row in (*rows, ()):
+        cells = [fold(cell) for cell in row]
+        if any(cells):
+            group.append(cells)
+        elif group:
+            blocks.extend(_group_blocks(group, page))
+            group = []
+    return blocks
+
+
+def _group_blocks(group: list[list[str]], page: int | None) -> Iterator[Block]:
+    wide = [i for i, row in enumerate(group) if sum(map(bool, row)) > 1]
+    first, end = (wide[0], wide[-1] + 1) if wide else (len(group), len(group))
+    above = [" ".join(filter(None, row)) for row in group[:first]]
+    caption = above.pop() if above and wide else ""
+    yield from (Block(BlockKind.PARAGRAPH, text, page=page) for text in above)
+    block = table_block(group[first:end], page=page, caption=caption)
+    if block:
+        yield block
+    for row in group[end:]:
+        yield Block(BlockKind.PARAGRAPH, " ".join(filter(None, row)), page=page)
 
 
 def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:

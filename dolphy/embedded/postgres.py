@@ -14,7 +14,10 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
+
+import psutil
 
 from dolphy.embedded import processes
 from dolphy.embedded.places import Account, EmbeddedUnavailable, own_folder
@@ -62,10 +65,11 @@ class Postgres:
 
     def start(self) -> None:
         """Return when it answers and the database exists; start or initialise it as needed."""
-        if not self.is_running():
+        running = self._postmaster()
+        if running is None or not self._answers(running):
             self._clear_leftovers()
             self._launch_or_begin_anew()
-        self._wait_and_create_database()
+        self._create_database()
 
     def stop(self) -> None:
         process = self._postmaster()
@@ -77,7 +81,7 @@ class Postgres:
         """End it as a power cut would."""
         processes.kill(processes.find_all("postgres", self.data))
 
-    def _postmaster(self):  # type: ignore[no-untyped-def]  # psutil ships no types
+    def _postmaster(self) -> psutil.Process | None:
         return processes.find(self.data / "postmaster.pid", "postgres", self.data)
 
     def _clear_leftovers(self) -> None:
@@ -113,7 +117,7 @@ class Postgres:
             *("--pgdata", str(draft), "--username", "postgres", "--auth", "trust"),
             *("--encoding", "UTF8", "--locale", "C"),
             *("--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
-            *(() if self.durable else ("--no-sync",)),
+            "--no-sync",  # the kernel writes it within the minute; a sync here takes seconds
         )
         draft.rename(self.data)
 
@@ -147,54 +151,63 @@ class Postgres:
         )
         offset = log.stat().st_size if log.exists() else 0
         try:
-            self._run(
-                *("pg_ctl", "start", "--wait", "--timeout", str(PATIENCE)),
-                *("--pgdata", str(self.data), "--log", str(log)),
+            server = processes.launch(
+                [self.programs / "postgres", "-D", self.data],
+                log,
+                _environment(),
+                **self._identity(),
             )
-        except EmbeddedUnavailable as error:
+            answers = self._answers(server)
+        except psutil.NoSuchProcess:
+            answers = False
+        if not answers:
             said = log.read_bytes()[offset:].decode(errors="replace") if log.exists() else ""
-            raise EmbeddedUnavailable(f"{error.detail}\n{said[-2000:]}({self.data})") from None
+            raise EmbeddedUnavailable(f"PostgreSQL: {said[-2000:].strip()} ({log})")
 
-    def _wait_and_create_database(self) -> None:
+    def _answers(self, server: psutil.Process) -> bool:
+        """Wait until it does, or has died. Raises EmbeddedUnavailable when it does neither."""
         import psycopg  # here, because the keeper stops services and never connects
 
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                with psycopg.connect(
-                    self.url("postgres"), autocommit=True, connect_timeout=10
-                ) as connection:
-                    query = "SELECT 1 FROM pg_database WHERE datname = %s"
-                    if connection.execute(query, [DATABASE]).fetchone() is None:
-                        connection.execute(f"CREATE DATABASE {DATABASE}")
-                    return
+                psycopg.connect(self.url("postgres"), connect_timeout=10).close()
+                return True
             except psycopg.OperationalError as error:
-                if time.monotonic() > deadline or not self.is_running():
-                    raise EmbeddedUnavailable(f"PostgreSQL: {error} ({self.data})") from None
-                time.sleep(0.1)
+                if not processes.is_alive(server):
+                    return False
+                if time.monotonic() > deadline:
+                    raise EmbeddedUnavailable(str(error)) from None
+                time.sleep(0.05)
+
+    def _create_database(self) -> None:
+        import psycopg
+
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            query = "SELECT 1 FROM pg_database WHERE datname = %s"
+            if connection.execute(query, [DATABASE]).fetchone() is None:
+                connection.execute(f"CREATE DATABASE {DATABASE}")
 
     def _run(self, program: str, *arguments: str) -> None:
         """Run one of PostgreSQL's programs as its account, deaf to the caller's environment."""
-        identity = (
-            {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
-            if os.geteuid() != self.account.uid
-            else {}
+        done = subprocess.run(  # noqa: S603
+            [str(self.programs / program), *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=_environment(),
+            cwd="/",
+            umask=0o077,
+            start_new_session=True,  # a draft is finished or thrown away, never half interrupted
+            **self._identity(),
         )
-        log = self.data.with_name(f"{program}.log")
-        with log.open("wb") as output:  # a pipe would stay open for as long as the server runs
-            done = subprocess.run(  # noqa: S603
-                [str(self.programs / program), *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=_environment(),
-                cwd="/",
-                umask=0o077,
-                start_new_session=True,  # Ctrl-C is for the command, not for its services
-                **identity,
-            )
         if done.returncode:
-            raise EmbeddedUnavailable(f"{program}: {log.read_text(errors='replace').strip()}")
+            raise EmbeddedUnavailable(f"{program}: {done.stderr.strip()}")
+
+    def _identity(self) -> dict[str, Any]:
+        if os.geteuid() == self.account.uid:
+            return {}
+        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
 
 
 def _environment() -> dict[str, str]:

@@ -6,11 +6,17 @@ services make their data folder their working folder, which no other service doe
 
 from __future__ import annotations
 
+import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
+
+# The shell ends at once, so the server is nobody's child: no zombie, and no end with its starter.
+DETACHED = 'log=$0; "$@" </dev/null >>"$log" 2>&1 & echo $!'
 
 
 def find(pid_file: Path, name: str, folder: Path) -> psutil.Process | None:
@@ -28,11 +34,32 @@ def find_all(name: str, folder: Path) -> list[psutil.Process]:
     return [process for process in psutil.process_iter() if is_ours(process, name, folder)]
 
 
+def launch(
+    command: Sequence[str | Path], log: Path, environment: Mapping[str, str], **identity: Any
+) -> psutil.Process:
+    """Start a server that outlives this process; what it says is appended to `log`.
+
+    `identity` is `subprocess.run`'s user, group and extra_groups. Raises psutil.NoSuchProcess when
+    it ended at once.
+    """
+    started = subprocess.run(  # noqa: S603
+        ["/bin/sh", "-c", DETACHED, log, *command],
+        check=True,
+        stdout=subprocess.PIPE,
+        env=environment,
+        cwd="/",
+        umask=0o077,
+        start_new_session=True,  # Ctrl-C is for the command, not for its services
+        **identity,
+    )
+    return psutil.Process(int(started.stdout))
+
+
 def is_ours(process: psutil.Process, name: str, folder: Path) -> bool:
     try:
         return (
             name in process.name()
-            and _is_alive(process)
+            and is_alive(process)
             and process.cwd().removesuffix(" (deleted)") == str(folder)
         )
     except psutil.Error:
@@ -59,14 +86,14 @@ def kill(processes: list[psutil.Process]) -> None:
 def _wait(processes: list[psutil.Process], patience: float) -> bool:
     """Whether all have ended. A zombie has: its parent may take its time to collect it."""
     deadline = time.monotonic() + patience
-    while any(_is_alive(process) for process in processes):
+    while any(is_alive(process) for process in processes):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
     return True
 
 
-def _is_alive(process: psutil.Process) -> bool:
+def is_alive(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

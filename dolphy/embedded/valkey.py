@@ -6,17 +6,18 @@ only its program is used. What must last (a queued job) is in the append-only fi
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from dolphy.embedded import processes
 from dolphy.embedded.places import EmbeddedUnavailable
 
 PATIENCE = 120  # seconds: reading a long append-only file back
-LAUNCH = '"$0" "$1" </dev/null >>"$2" 2>&1 & echo $! >"$3"'
 
 CONFIGURATION = """\
 # Written at every start.
@@ -49,11 +50,11 @@ class Valkey:
 
     def start(self) -> None:
         """Return when it answers; start it if it does not run."""
-        if not self.is_running():
+        running = self._process()
+        if running is None or not self._answers(running):
             processes.kill(processes.find_all("valkey-server", self.data))
             self.socket.unlink(missing_ok=True)
             self._launch()
-        self._wait()
 
     def stop(self) -> None:
         process = self._process()
@@ -65,11 +66,14 @@ class Valkey:
         """End it as a power cut would."""
         processes.kill(processes.find_all("valkey-server", self.data))
 
-    def _process(self):  # type: ignore[no-untyped-def]  # psutil ships no types
-        return processes.find(self.data / "valkey.pid", "valkey-server", self.data)
+    def _process(self) -> psutil.Process | None:
+        return processes.find(self._pid_file, "valkey-server", self.data)
+
+    @property
+    def _pid_file(self) -> Path:
+        return self.data / "valkey.pid"
 
     def _launch(self) -> None:
-        """Through a shell that ends at once, so that the server is nobody's child."""
         configuration = self.data / "valkey.conf"
         configuration.write_text(
             CONFIGURATION.format(
@@ -80,15 +84,18 @@ class Valkey:
         )
         log = self.data / "server.log"
         log.unlink(missing_ok=True)
-        subprocess.run(  # noqa: S603
-            ["/bin/sh", "-c", LAUNCH, _program(), configuration, log, self.data / "valkey.pid"],
-            check=True,
-            cwd=self.data,
-            umask=0o077,
-            start_new_session=True,  # Ctrl-C is for the command, not for its services
-        )
+        try:
+            server = processes.launch([_program(), configuration], log, os.environ)
+            self._pid_file.write_text(f"{server.pid}\n")
+            answers = self._answers(server)
+        except psutil.NoSuchProcess:
+            answers = False
+        if not answers:
+            said = log.read_text(errors="replace") if log.exists() else ""
+            raise EmbeddedUnavailable(f"Valkey: {said[-2000:].strip()} ({log})")
 
-    def _wait(self) -> None:
+    def _answers(self, server: psutil.Process) -> bool:
+        """Wait until it does, or has died. Raises EmbeddedUnavailable when it does neither."""
         import redis  # here, because the keeper stops services and never connects
 
         deadline = time.monotonic() + PATIENCE
@@ -97,20 +104,13 @@ class Valkey:
             try:
                 client.ping()
                 client.close()
-                return
-            except redis.RedisError as error:
-                if time.monotonic() > deadline or not self._is_alive():
-                    said = (self.data / "server.log").read_text(errors="replace")[-2000:]
-                    raise EmbeddedUnavailable(f"Valkey: {error}\n{said}({self.data})") from None
-                time.sleep(0.05)
-
-    def _is_alive(self) -> bool:
-        """Running, or so young that the shell has not become the server yet."""
-        for _ in range(40):
-            if self.is_running():
                 return True
-            time.sleep(0.05)
-        return False
+            except redis.RedisError as error:
+                if not processes.is_alive(server):
+                    return False
+                if time.monotonic() > deadline:
+                    raise EmbeddedUnavailable(str(error)) from None
+                time.sleep(0.05)
 
 
 def _program() -> str:

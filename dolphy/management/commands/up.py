@@ -28,6 +28,7 @@ from dolphy.embedded.sharing import Lock
 HOST = "127.0.0.1"
 SECONDS_TO_STOP = 20  # a worker may finish what it is doing; then it is killed
 STOPPED_BY_US = {130, 143}  # honcho's codes for SIGINT and SIGTERM
+ALONE = ("--without-mingle", "--without-gossip")  # there is no other worker to ask at the start
 PR_SET_PDEATHSIG = 1
 
 
@@ -77,7 +78,7 @@ def commands(port: int, home: Path) -> dict[str, list[str]]:
     celery = [*python, "celery", "-A", "dolphy"]
     return {
         "web": [*python, "uvicorn", "dolphy.asgi:application", "--host", HOST, "--port", str(port)],
-        "worker": [*celery, "worker", "--loglevel", "INFO", "--concurrency", "1"],
+        "worker": [*celery, "worker", "--loglevel", "INFO", "--concurrency", "1", *ALONE],
         "beat": [*celery, "beat", "--schedule", str(home / "beat-schedule"), "--pidfile="],
     }
 

@@ -32,6 +32,8 @@ _INLINE = words(
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _JAVASCRIPT = re.compile(r"javascript", re.I)
 _APP_ROOT = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby']"
+_NOTE_MARK = re.compile(r"^\s*\[?(?:\d{1,3}|[ivx]{1,5}|[*†‡a-z])\]?\s*$")
+_ROLE = "epub:type"
 _SITE_NAME = re.compile(r"\s+[|»–—·•-]\s+")
 
 
@@ -97,6 +99,17 @@ def _title(title: str, blocks: tuple[Block, ...]) -> str:
     return first or (_SITE_NAME.split(title)[0] if title else "")
 
 
+def _is_note_mark(element: HtmlElement) -> bool:
+    """The raised number that leads to a footnote, or back from it."""
+    if element.tag == "sup":
+        linked = element.find(".//a") is not None or element.getparent().tag == "a"
+    elif element.tag == "a":
+        linked = "sdfootnote" in element.get("class", "") or "noteref" in element.get(_ROLE, "")
+    else:
+        return False
+    return linked and bool(_NOTE_MARK.match(element.text_content()))
+
+
 class _Walk:
     """Turns one element into blocks; holds the inline text that no block has taken yet."""
 
@@ -122,7 +135,8 @@ class _Walk:
         if tag == "br":
             self._buffer.append(" ")
         elif tag in _INLINE:
-            yield from self._children(element)
+            if not _is_note_mark(element):
+                yield from self._children(element)
         else:
             yield from self._flush()
             yield from self._block(element, tag)

@@ -72,7 +72,7 @@ def parse(
     reading = reader(data, limits)
     report = _report(reading, kind)
     _judge(reading, report, limits)
-    return ParsedDocument(_title(reading, name), reading.blocks, report, reading.pairs)
+    return ParsedDocument(_title(reading, name, kind), reading.blocks, report, reading.pairs)
 
 
 def _report(reading: Reading, kind: str) -> Report:
@@ -118,11 +118,13 @@ def _why_empty(report: Report) -> str:
     return ""
 
 
-def _title(reading: Reading, name: str) -> str:
+def _title(reading: Reading, name: str, kind: str) -> str:
     """The file's own title, else its first top heading, else its name without the extension."""
+    # A sheet's name or the first of many questions says little of the whole file.
+    untitled = bool(reading.pairs) or kind == kinds.XLSX
     return (
         reading.title
-        or _first_heading(reading.blocks)
+        or ("" if untitled else _first_heading(reading.blocks))
         or fold(PurePosixPath(name.replace("\\", "/")).stem.replace("_", " "))
     )
 

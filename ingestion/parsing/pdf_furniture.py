@@ -40,13 +40,18 @@ def remove_furniture(pages: list[PageText]) -> int:
 
 
 def _edge_lines(page: PageText) -> Iterator[list[Run]]:
+    """Lines near the page's edges, but for those in a table: its header row repeats by right."""
     lines = lines_of(page.runs)
     for line in lines[:_EDGE_LINES]:
-        if line[0].bottom < _EDGE * page.height:
+        if line[0].bottom < _EDGE * page.height and not _in_table(line, page):
             yield line
     for line in lines[max(_EDGE_LINES, len(lines) - _EDGE_LINES) :]:
-        if line[0].top > (1 - _EDGE) * page.height:
+        if line[0].top > (1 - _EDGE) * page.height and not _in_table(line, page):
             yield line
+
+
+def _in_table(line: list[Run], page: PageText) -> bool:
+    return any(rule.vertical and rule.y0 <= line[0].middle <= rule.y1 for rule in page.rules)
 
 
 def _text(line: list[Run]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from .pdf_page import Rule, Run
 
@@ -75,6 +76,18 @@ def _ruled(rules: list[Rule], runs: Sequence[Run]) -> Grid | None:
     ]
     if len(inside) < 2:
         return None
+    if (trimmed := _without_frames(xs, ys, rules)) != ys:
+        kept = (
+            [
+                rule
+                for rule in rules
+                if trimmed[0] - _TOUCH <= rule.y1 and rule.y0 <= trimmed[-1] + _TOUCH
+            ]
+            if trimmed
+            else []
+        )
+        clipped = [_clip(rule, trimmed) for rule in kept]
+        return _ruled(clipped, runs) if len(trimmed) > 2 else None
     cells: dict[tuple[int, int], list[Run]] = {}
     for run in inside:
         spot = _slot(ys, run.middle), _slot(xs, min(run.x0 + 2, run.x1))
@@ -88,6 +101,26 @@ def _ruled(rules: list[Rule], runs: Sequence[Run]) -> Grid | None:
     rest = [run for (row, _), found in cells.items() if row > 0 for run in found]
     bold = bool(first) and all(r.bold for r in first) and not all(r.bold for r in rest)
     return Grid(ys[0], ys[-1], xs[0], xs[-1], rows, inside, bold)
+
+
+def _without_frames(xs: list[float], ys: list[float], rules: list[Rule]) -> list[float]:
+    """The rows' edges without leading and trailing rows that no inner rule divides."""
+
+    def divided(top: float, bottom: float) -> bool:
+        middle = (top + bottom) / 2
+        inner = (rule for rule in rules if rule.vertical and rule.y0 <= middle <= rule.y1)
+        return any(xs[0] + _TOUCH < rule.x0 < xs[-1] - _TOUCH for rule in inner)
+
+    rows = [divided(top, bottom) for top, bottom in pairwise(ys)]
+    if not any(rows):
+        return []
+    first, last = rows.index(True), len(rows) - 1 - rows[::-1].index(True)
+    return ys[first : last + 2]
+
+
+def _clip(rule: Rule, ys: list[float]) -> Rule:
+    """A rule cut to the height of a table."""
+    return Rule(rule.x0, max(rule.y0, ys[0]), rule.x1, min(rule.y1, ys[-1]))
 
 
 def _fill_merged(

@@ -24,17 +24,21 @@ _SKIPPED = words(
     "pict object fonttbl colortbl stylesheet info header headerl headerr headerf footer footerl "
     "footerr footerf fldinst themedata colorschememapping datastore latentstyles generator "
     "xmlnstbl listtable listoverridetable revtbl rsidtbl pgdsctbl filetbl annotation atnid "
-    "atnauthor atndate bkmkstart bkmkend shpinst sp nonshppict mmathPr operator ftnsep ftnsepc aftnsep template"
+    "atnauthor atndate bkmkstart bkmkend shpinst sp nonshppict mmathPr operator ftnsep "
+    "ftnsepc aftnsep template nonesttables"
 )
 _FURNITURE = words("header headerl headerr headerf footer footerl footerr footerf")
 _MARKS = words("listtext pntext")
+_KEPT = words("footnote shptxt nesttableprops")
 _SIGNS = {
     "tab": "\t", "line": "\n", "emdash": "—", "endash": "–", "lquote": "‘",
     "rquote": "’",
     "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ",
 }  # fmt: skip
-_CHARSETS = {0: "cp1252", 162: "cp1254", 238: "cp1250", 204: "cp1251", 161: "cp1253",
-             177: "cp1255", 178: "cp1256", 186: "cp1257", 128: "cp932", 77: "mac_roman"}  # fmt: skip
+_CHARSETS = {
+    0: "cp1252", 162: "cp1254", 238: "cp1250", 204: "cp1251", 161: "cp1253", 177: "cp1255",
+    178: "cp1256", 186: "cp1257", 128: "cp932", 77: "mac_roman",
+}  # fmt: skip
 _MAX_DEPTH = 1_000
 
 
@@ -49,6 +53,7 @@ class _State:
     codec: str = "cp1252"
     after_unicode: int = 1
     ignorable: bool = False
+    table_depth: int = 1
 
 
 @dataclass
@@ -91,6 +96,7 @@ class _Reader:
         self._bytes = bytearray()
         self._paragraph = _Paragraph()
         self._notes: list[str] = []
+        self._table_notes: list[str] = []
         self._note: list[str] = []
         self._tables: list[_Table] = []
         self._drop = 0
@@ -115,7 +121,7 @@ class _Reader:
                 for value in text:
                     self._byte(value)
         self._end_paragraph()
-        self._end_tables(0)
+        self._end_tables()
         if self._stack and not self.blocks:
             raise BrokenFile()
 
@@ -178,7 +184,7 @@ class _Reader:
         state = self._state
         if state.ignorable:
             state.ignorable = False
-            if word not in _MARKS and word not in ("footnote", "shptxt", "shppict"):
+            if word not in _MARKS and word not in _KEPT:
                 state.skip = True
         if word in _SKIPPED:
             self.removed += int(word in _FURNITURE and not state.skip)
@@ -197,7 +203,9 @@ class _Reader:
             state.codec = self._fonts.get(number, self._codec)
         elif word in _SIGNS:
             self._add(_SIGNS[word])
-        elif not state.skip and not state.note:
+        elif word == "nesttableprops":
+            state.table_depth = max(2, self._paragraph.depth)
+        elif not state.skip and not state.note and not state.mark:
             self._layout(word, number)
 
     def _layout(self, word: str, number: int | None) -> None:
@@ -218,18 +226,13 @@ class _Reader:
                 paragraph.in_table = True
             case "itap" if number is not None:
                 paragraph.depth = max(1, min(number, 5))
-            case "trowd":
-                self._table(1).header_row = False
-            case "trhdr":
-                self._table(1).header_row = True
             case "cell":
                 self._end_cell(1)
             case "nestcell":
                 self._end_cell(max(2, paragraph.depth))
-            case "row":
-                self._table(1).end_row()
-            case "nestrow":
-                self._table(max(2, paragraph.depth)).end_row()
+            case "row" | "nestrow" | "trowd" | "trhdr" | "cellx" | "clvmrg" | "clmrg":
+                depth = max(2, paragraph.depth) if word == "nestrow" else self._state.table_depth
+                self._table(depth).shape(word, number or 0)
 
     def _table(self, depth: int) -> _Table:
         while len(self._tables) < depth:
@@ -237,59 +240,96 @@ class _Reader:
         return self._tables[depth - 1]
 
     def _end_cell(self, depth: int) -> None:
-        text = fold("".join(self._paragraph.parts))
+        self._table(depth).end_cell(fold("".join(self._paragraph.parts)))
         self._paragraph.parts = []
-        self._table(depth).end_cell(text)
+        self._table_notes += self._notes
+        self._notes = []
 
     def _end_paragraph(self) -> None:
         self._decode()
         paragraph = self._paragraph
         text = fold("".join(paragraph.parts))
-        if paragraph.in_table:
-            # Several paragraphs of one cell are one text.
-            paragraph.parts = [text, " "] if text else []
-            return
         self._paragraph = replace(paragraph, parts=[])
-        if text:
-            self._end_tables(0)
+        if paragraph.in_table:
+            self._table(paragraph.depth).pending.append(text)
+        elif text:
+            self._end_tables()
             kind = BlockKind.LIST_ITEM if paragraph.item else BlockKind.PARAGRAPH
             kind = BlockKind.HEADING if paragraph.level else kind
             self.blocks.append(Block(kind, text, paragraph.level))
-        self._flush_notes()
+            self._flush_notes()
 
-    def _end_tables(self, depth: int) -> None:
-        for table in self._tables[depth:]:
-            if block := table.block():
-                self.blocks.append(block)
-        del self._tables[depth:]
-        self._flush_notes()
+    def _end_tables(self) -> None:
+        self.blocks.extend(filter(None, (table.block() for table in self._tables)))
+        self._tables.clear()
+        self.blocks.extend(_note_blocks(self._table_notes))
+        self._table_notes = []
 
     def _flush_notes(self) -> None:
-        self.blocks.extend(Block(BlockKind.PARAGRAPH, note) for note in self._notes)
+        self.blocks.extend(_note_blocks(self._notes))
         self._notes = []
 
 
+def _note_blocks(notes: list[str]) -> list[Block]:
+    return [Block(BlockKind.PARAGRAPH, note) for note in notes]
+
+
 class _Table:
-    """Rows as they are closed; `header_row` is set by the row that is being read."""
+    """Rows as they are closed. `pending` holds earlier paragraphs of the cell being read."""
 
     def __init__(self) -> None:
-        self.header_row = False
+        self.pending: list[str] = []
         self._cells: list[str] = []
-        self._rows: list[list[str]] = []
+        self._ends: list[int] = []
+        self._merged: dict[int, str] = {}
+        self._rows: list[tuple[list[str], list[int]]] = []
+        self._header_row = False
         self._headers = 0
 
+    def shape(self, word: str, number: int) -> None:
+        """A control word that describes the row."""
+        match word:
+            case "trowd":
+                self._header_row, self._ends, self._merged = False, [], {}
+            case "trhdr":
+                self._header_row = True
+            case "clvmrg" | "clmrg":
+                self._merged[len(self._ends)] = word
+            case "cellx":
+                self._ends.append(number)
+            case "row" | "nestrow":
+                self.end_row()
+
     def end_cell(self, text: str) -> None:
-        self._cells.append(text)
+        self._cells.append(fold(" ".join((*self.pending, text))))
+        self.pending.clear()
 
     def end_row(self) -> None:
         if self._cells:
-            self._headers += int(self.header_row and self._headers == len(self._rows))
-            self._rows.append(self._cells)
+            self._headers += int(self._header_row and self._headers == len(self._rows))
+            above = self._rows[-1][0] if self._rows else []
+            for i, word in self._merged.items():
+                if word == "clvmrg" and i < min(len(above), len(self._cells)):
+                    self._cells[i] = above[i]
+                elif word == "clmrg" and 0 < i < len(self._cells):
+                    self._cells[i] = self._cells[i - 1]
+            self._rows.append((self._cells, self._ends))
         self._cells = []
 
     def block(self) -> Block | None:
         self.end_row()
-        return table_block(self._rows, header_rows=self._headers or None) if self._rows else None
+        grid = [self._spread(cells, ends) for cells, ends in self._rows]
+        return table_block(grid, header_rows=self._headers or None) if grid else None
+
+    def _spread(self, cells: list[str], ends: list[int]) -> list[str]:
+        """A cell that is as wide as several columns of other rows stands in all of them."""
+        edges = sorted({end for _, row_ends in self._rows for end in row_ends})
+        if len(ends) != len(cells) or len(edges) > 3 * max(len(row) for row, _ in self._rows):
+            return cells
+        line: list[str] = []
+        for cell, end in zip(cells, ends, strict=True):
+            line += [cell] * max(1, sum(edge <= end for edge in edges) - len(line))
+        return line
 
 
 def _codec(name: str) -> str:

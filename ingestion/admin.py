@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from ingestion import documents
@@ -38,9 +38,6 @@ class OfAnAgent(admin.ModelAdmin):
     @admin.display(description="agent", ordering="agent__slug")
     def agent_slug(self, row: Any) -> str:
         return str(row.agent.slug)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
-        return super().get_queryset(request).select_related("tenant", "agent__tenant")
 
 
 @admin.register(EmbeddingSpace)

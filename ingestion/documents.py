@@ -18,6 +18,9 @@ from dolphy.errors import NotFound
 from ingestion import files
 from ingestion.graph import fit
 from ingestion.models import Document, Index, IndexedPassage, IngestionJob, Passage
+from ingestion.receive import receive
+
+State = IngestionJob.State
 
 
 def set_enabled(document: Document, enabled: bool) -> None:
@@ -34,9 +37,20 @@ def set_enabled(document: Document, enabled: bool) -> None:
 
 
 def rename(document: Document, title: str) -> None:
-    """Give a document another title; the next version of its file brings its own again."""
-    document.title = title
-    _change(document, title=title)
+    """Show a document under another title from now on, whatever its file calls itself.
+
+    The title is part of what is indexed, so the bytes are received again under it: the newest ones,
+    which may still be waiting for their turn. Raises `NotFound`.
+    """
+    with transaction.atomic():
+        _lock(document)
+        if document.title == document.given_title == title:
+            return
+        if newest := _newest_bytes(document):
+            name, file = newest
+            receive(document.agent, name=name, data=files.read(file), uri=document.uri, title=title)
+        document.title = document.given_title = title
+        _change(document, title=title, given_title=title)
 
 
 def change(document: Document, *, title: str | None = None, enabled: bool | None = None) -> None:
@@ -55,18 +69,14 @@ def delete(document: Document) -> None:
         if document.enabled:
             for index in indexes:
                 _count(index, -_rows_of(document, index).count())
-        jobs = IngestionJob.objects.filter(tenant=document.tenant_id, document=document.pk)
-        names = {document.file, *jobs.values_list("file", flat=True)}
+        names = {document.file, *_jobs(document).values_list("file", flat=True)}
         _row(document).delete()
         transaction.on_commit(lambda: files.discard(*names), robust=True)
 
 
 def original_name(document: Document) -> str:
     """What the uploaded file was called, as far as it is still known."""
-    jobs = IngestionJob.objects.filter(
-        tenant=document.tenant_id, document=document.pk, sha256=document.sha256
-    )
-    name = jobs.order_by("-created_at").values_list("name", flat=True).first()
+    name = _jobs(document).filter(sha256=document.sha256).values_list("name", flat=True).first()
     return name or PurePosixPath(document.uri).name or "document"
 
 
@@ -77,8 +87,22 @@ def _lock(document: Document) -> list[Index]:
     fresh = _row(document).select_for_update().first()
     if fresh is None:
         raise NotFound("No such document.")
-    document.enabled, document.file = fresh.enabled, fresh.file
+    for name in ("enabled", "file", "sha256", "title", "given_title"):
+        setattr(document, name, getattr(fresh, name))
     return indexes
+
+
+def _newest_bytes(document: Document) -> tuple[str, str] | None:
+    """Name and file of the version at work, or of the one that answers; None without either."""
+    at_work = _jobs(document).filter(state__in=[State.QUEUED, State.RUNNING]).first()
+    if at_work:
+        return at_work.name, at_work.file
+    return (original_name(document), document.file) if document.file else None
+
+
+def _jobs(document: Document) -> QuerySet[IngestionJob]:
+    jobs = IngestionJob.objects.filter(tenant=document.tenant_id, document=document.pk)
+    return jobs.order_by("-created_at")
 
 
 def _row(document: Document) -> QuerySet[Document]:

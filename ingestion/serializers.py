@@ -124,7 +124,7 @@ class Upload(Input):
 
 
 class DocumentChange(Input):
-    title = Text(required=False, allow_blank=True, max_length=500)
+    title = Text(required=False, trim_whitespace=True, max_length=500)
     enabled = Flag(required=False)
 
 

@@ -36,8 +36,9 @@ class Boundary:
     def rows(self, kind: type[Row], agent: Agent | None = None) -> QuerySet[Row]:
         """The rows of a model inside the boundary, or inside one agent of it."""
         rows = kind._default_manager.filter(tenant=self.tenant.pk)
-        within = agent.pk if agent else self.agent_id
-        return rows.filter(agent=within) if within else rows
+        for limit in filter(None, (self.agent_id, agent and agent.pk)):
+            rows = rows.filter(agent=limit)
+        return rows
 
     def row(self, kind: type[Row], row_id: str | UUID) -> Row:
         """One row with its agent and tenant."""

@@ -7,10 +7,31 @@ pytest-django makes the database `test_…` in it and drops it at the end.
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from django.conf import settings
+
+from tests.factories import World, make_world
 
 
 def pytest_report_header(config: pytest.Config) -> str:
     database = settings.DATABASES["default"]
     return f"services: PostgreSQL at {database['HOST'] or 'localhost'}, {settings.REDIS_URL}"
+
+
+@pytest.fixture(autouse=True)
+def own_files(settings: Any, tmp_path: Path) -> None:
+    """Uploaded files of a test lie in a folder of its own."""
+    settings.MEDIA_ROOT = str(tmp_path / "media")
+
+
+@pytest.fixture
+def acme(db: None) -> World:
+    return make_world("acme")
+
+
+@pytest.fixture
+def globex(db: None) -> World:
+    return make_world("globex")

@@ -83,17 +83,24 @@ def make(venv: Path) -> str:
             [sys.executable, "-m", "venv", "--clear", venv], stdout=sys.stderr
         )
         if made.returncode:
-            return f"{sys.executable} could not make {venv}."
+            return f"{sys.executable} could not make {venv}: is {CHECKOUT} yours to write in?"
     (venv / ".installing").touch()
     pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet"]
     done = subprocess.run(  # noqa: S603
-        [*pip, "-r", CHECKOUT / REQUIREMENTS[-1]], stdout=sys.stderr
+        [*pip, "-r", CHECKOUT / REQUIREMENTS[-1]], stdout=sys.stderr, env=without_useless_cache()
     )
     (venv / ".installing").unlink()
     if done.returncode:
         return "The installation failed; pip says why above. Run the same command again."
     (venv / ".complete").write_text(fingerprint())
     return ""
+
+
+def without_useless_cache() -> dict[str, str]:
+    """pip keeps what it downloads below HOME; with none to write in, it need not try."""
+    home = os.environ.get("HOME")
+    writable = bool(home) and os.access(str(home), os.W_OK)
+    return dict(os.environ) if writable else {**os.environ, "PIP_NO_CACHE_DIR": "1"}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ the kernel when its parent dies, so that even `kill -9` leaves nothing on the po
 from __future__ import annotations
 
 import ctypes
+import os
 import shlex
 import signal
 import socket
@@ -40,6 +41,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
         signal.signal(signal.SIGTERM, _exit)  # until honcho takes over
+        if "MAKELEVEL" in os.environ:  # `make up`: its end is ours, even when it is killed
+            _end_with_parent()
         home = embedded.given().home
         only_one = _claim(home)
         _refuse_taken(port)

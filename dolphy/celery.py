@@ -28,6 +28,8 @@ app.conf.update(
     worker_max_memory_per_child=550_000,  # kilobytes: a child above this is replaced between tasks
     worker_hijack_root_logger=False,
     timezone="UTC",
-    beat_schedule={},
+    beat_schedule={
+        "sweep": {"task": "ingestion.tasks.sweep", "schedule": 30.0},
+    },
 )
 app.autodiscover_tasks()

@@ -18,8 +18,12 @@ from psycopg.conninfo import conninfo_to_dict
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
 
-# Read by PostgreSQL when the connection opens, so that no search pays a round trip for them.
+# Read by PostgreSQL when the connection opens, so that no search pays a round trip for them. Only
+# the retrieval statement is prepared: it takes longer to plan than to run, so one plan serves all
+# agents, and that plan must not scan the whole table because one agent happens to be most of it.
 SESSION = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
     "hnsw.ef_search": "120",
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.max_scan_tuples": "200000",
@@ -65,6 +69,7 @@ def database(url: str, *, pooled: bool) -> dict[str, Any]:
     session = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     options["options"] = f"{parts.get('options', '')} {session}".strip()
     options.setdefault("connect_timeout", 10)
+    options["prepare_threshold"] = 5  # else psycopg never prepares, even where it is asked to
     if pooled:
         options["pool"] = {"min_size": 1, "max_size": 16, "timeout": 10}
     return {

@@ -99,7 +99,11 @@ class Index(TenantOwned):
 
 
 class Document(TenantOwned):
-    """One page or one file; what evidence cites as its source."""
+    """One page or one file; what evidence cites as its source.
+
+    `title` is what is shown and indexed; `given_title`, when a person has set one, outlasts what
+    later versions of the file call themselves.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting for its first ingestion"
@@ -109,6 +113,7 @@ class Document(TenantOwned):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     uri = models.CharField(max_length=1000, db_collation="C")
     title = models.CharField(max_length=500, blank=True)
+    given_title = models.CharField(max_length=500, blank=True)
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     enabled = models.BooleanField(default=True)
     sha256 = models.CharField(max_length=64, blank=True)
@@ -169,7 +174,8 @@ class IndexedPassage(TenantOwned):
 
     `vector` has no width, so all spaces fit; each index casts to the width of its space.
     Lexemes carry the key of their index (`12:iade`), so that the shared GIN index holds posting
-    lists that never leave the boundary.
+    lists that never leave the boundary. `same_text` is equal for exact duplicates; `text_key` for
+    passages whose embedded text is equal, so that it is embedded once.
     """
 
     pk = models.CompositePrimaryKey("index", "passage", "tenant")
@@ -180,10 +186,14 @@ class IndexedPassage(TenantOwned):
     uri = models.CharField(max_length=1000, db_collation="C")
     position = models.PositiveIntegerField()
     same_text = models.UUIDField()
+    text_key = models.UUIDField()
     analyser = models.PositiveSmallIntegerField()
     vector = HalfVectorField()
     stemmed = SearchVectorField()
     plain = SearchVectorField()
+
+    class Meta:
+        indexes = [models.Index(fields=["index", "text_key"], name="indexed_passage_text")]
 
 
 class CommonLexeme(models.Model):
@@ -245,7 +255,6 @@ class IngestionJob(TenantOwned):
     lease_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)
     name = models.CharField(max_length=300)
-    title = models.CharField(max_length=500, blank=True)
     sha256 = models.CharField(max_length=64)
     size = models.PositiveBigIntegerField()
     file = models.CharField(max_length=300)
@@ -343,10 +352,11 @@ class IngestionJob(TenantOwned):
         return self._finish(self.State.FAILED, error_code=code, error=message)
 
     def release(self, code: str, message: str) -> bool:
-        """Back into the queue after a passing fault, keeping what went wrong."""
+        """Back into the queue after a passing fault, which is kept but is no attempt of its own."""
         return bool(
             self._mine().update(
                 state=self.State.QUEUED,
+                attempts=models.F("attempts") - 1,
                 lease=None,
                 lease_until=None,
                 error_code=code,

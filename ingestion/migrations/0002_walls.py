@@ -28,20 +28,6 @@ class Migration(migrations.Migration):
             )
             for table in ("passage", "ingestionjob", "word")
         ),
-        tenant_reference(
-            "ingestion_indexedpassage",
-            "passage_id",
-            "ingestion_passage",
-            also=AGENT,
-            name="indexed_passage_passage",
-        ),
-        tenant_reference(
-            "ingestion_indexedpassage",
-            "index_id",
-            "ingestion_index",
-            also=AGENT,
-            name="indexed_passage_index",
-        ),
         migrations.RunSQL(
             "ALTER TABLE ingestion_index ADD CONSTRAINT index_once_in_tenant UNIQUE (id, tenant_id)",
             "ALTER TABLE ingestion_index DROP CONSTRAINT index_once_in_tenant",

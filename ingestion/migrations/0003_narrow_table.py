@@ -2,30 +2,48 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """How the narrow table lies on disk, and its full-text indexes.
+    """The narrow table as it lies on disk, with its full-text indexes.
 
-    The vector stays in the row (an exact scan reads nothing else) and the lexemes leave it (only
-    the GIN indexes need them). Room is left in each page so that enabling a document touches no
-    index. The HNSW graphs are made per index of an agent as it grows (`ingestion/graph.py`): one
-    graph shared by all agents loses rows to the filter, see docs/decisions/0003.
+    Columns of fixed width come first: every scan filters on them. The vector stays in the row (an
+    exact scan reads nothing else) and the lexemes leave it (only the GIN indexes need them). Room
+    is left in each page so that enabling a document touches no index. The HNSW graphs are made per
+    index of an agent as it grows (`ingestion/graph.py`): one graph shared by all agents loses rows
+    to the filter, see docs/decisions/0003.
     """
 
     dependencies = [("ingestion", "0002_walls")]
     operations = [
         migrations.RunSQL(
             """
-            ALTER TABLE ingestion_indexedpassage
-                ALTER COLUMN vector SET STORAGE PLAIN,
-                ALTER COLUMN stemmed SET STORAGE EXTENDED,
-                ALTER COLUMN plain SET STORAGE EXTENDED,
-                SET (fillfactor = 90, toast_tuple_target = 1024,
-                     autovacuum_vacuum_scale_factor = 0.05);
+            DROP TABLE ingestion_indexedpassage;
+            CREATE TABLE ingestion_indexedpassage (
+                index_id integer NOT NULL,
+                analyser smallint NOT NULL,
+                enabled boolean NOT NULL,
+                passage_id bigint NOT NULL,
+                position integer NOT NULL,
+                tenant_id uuid NOT NULL,
+                agent_id uuid NOT NULL,
+                document_id uuid NOT NULL,
+                same_text uuid NOT NULL,
+                text_key uuid NOT NULL,
+                uri varchar(1000) COLLATE "C" NOT NULL,
+                vector halfvec STORAGE PLAIN NOT NULL,
+                stemmed tsvector NOT NULL,
+                plain tsvector NOT NULL,
+                PRIMARY KEY (index_id, passage_id, tenant_id),
+                CONSTRAINT indexed_passage_index FOREIGN KEY (index_id, tenant_id, agent_id)
+                    REFERENCES ingestion_index (id, tenant_id, agent_id) ON DELETE CASCADE,
+                CONSTRAINT indexed_passage_passage FOREIGN KEY (passage_id, tenant_id, agent_id)
+                    REFERENCES ingestion_passage (id, tenant_id, agent_id) ON DELETE CASCADE
+            ) WITH (
+                fillfactor = 90, toast_tuple_target = 1024, autovacuum_vacuum_scale_factor = 0.05
+            );
+            CREATE INDEX indexed_passage_text ON ingestion_indexedpassage (index_id, text_key);
             CREATE INDEX indexed_passage_of_passage ON ingestion_indexedpassage (passage_id);
             CREATE INDEX indexed_passage_stemmed ON ingestion_indexedpassage USING gin (stemmed);
             CREATE INDEX indexed_passage_plain ON ingestion_indexedpassage USING gin (plain);
             """,
-            """
-            DROP INDEX indexed_passage_of_passage, indexed_passage_stemmed, indexed_passage_plain;
-            """,
+            migrations.RunSQL.noop,
         )
     ]

@@ -1,0 +1,31 @@
+"""The embedder: what turns a passage or a question into a vector, and in which space.
+
+`configured()` is the embedder that this installation's settings name; `of(space)` is the one that
+answers for a given space, or an error: a question is embedded in the space its index was built in,
+or refused. Vectors are float32, of unit length, shape (dimensions,) or (texts, dimensions).
+"""
+
+from __future__ import annotations
+
+from dolphy.embedding.choose import configured, of
+from dolphy.embedding.space import (
+    BadVectors,
+    Embedder,
+    EmbedderUnavailable,
+    Space,
+    SpaceNotServed,
+    Vectors,
+    checked,
+)
+
+__all__ = [
+    "BadVectors",
+    "Embedder",
+    "EmbedderUnavailable",
+    "Space",
+    "SpaceNotServed",
+    "Vectors",
+    "checked",
+    "configured",
+    "of",
+]

@@ -1,0 +1,91 @@
+"""A large index gets an HNSW graph of its own; a small one is scanned exactly.
+
+One graph shared by all agents loses rows to the filter and recall with them; a partial graph over
+one index has nothing to filter. Up to `EXACT_UP_TO` passages an exact scan is as fast and never
+misses. The system decides, after every ingestion, with room between growing and shrinking so that
+the decision does not flap. The graph is built without blocking anyone; until it is there the index
+is scanned exactly: slower, and right.
+"""
+
+from __future__ import annotations
+
+from django.db import connection, transaction
+from psycopg import sql
+
+from ingestion.models import Index
+from ingestion.statistics import refresh
+
+
+EXACT_UP_TO = 4_000
+GRAPH_DOWN_TO = 2_000
+STATISTICS_FROM = 500
+NEIGHBOURS, BUILD_DEPTH = 16, 100
+
+
+def fit(index: Index) -> None:
+    """Hand the work to a task when the index has outgrown, or undergrown, what it has."""
+    index.refresh_from_db()
+    if wants_graph(index) != index.has_graph or wants_statistics(index):
+        from ingestion.tasks import fit_index
+
+        transaction.on_commit(lambda: fit_index.delay(index.pk))
+
+
+def fit_now(index: Index) -> None:
+    """Build or drop the graph, and count the common lexemes anew. Safe to run twice."""
+    if wants_statistics(index):
+        refresh(index)
+    if wants_graph(index) and not index.has_graph:
+        build(index)
+    elif index.has_graph and not wants_graph(index):
+        drop(index)
+
+
+def wants_graph(index: Index) -> bool:
+    return index.passages > (GRAPH_DOWN_TO if index.has_graph else EXACT_UP_TO)
+
+
+def wants_statistics(index: Index) -> bool:
+    """Large enough to need them, and a fifth larger or smaller than when they were taken."""
+    known = index.passages_at_statistics
+    return index.passages >= STATISTICS_FROM and abs(index.passages - known) * 5 > known
+
+
+def name_of(index: Index) -> str:
+    return f"indexed_passage_graph_{index.pk}"
+
+
+def build(index: Index) -> None:
+    """CREATE INDEX CONCURRENTLY, so searches and ingestion go on. A broken leftover is replaced."""
+    graph = sql.Identifier(name_of(index))
+    width = sql.Literal(index.space.dimensions)
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(graph))
+        cursor.execute(
+            sql.SQL(
+                "CREATE INDEX CONCURRENTLY {} ON ingestion_indexedpassage "
+                "USING hnsw ((vector::halfvec({})) halfvec_cosine_ops) "
+                "WITH (m = {}, ef_construction = {}) WHERE index_id = {}"
+            ).format(
+                graph,
+                width,
+                sql.Literal(NEIGHBOURS),
+                sql.Literal(BUILD_DEPTH),
+                sql.Literal(index.pk),
+            )
+        )
+    _mark(index, has_graph=True)
+
+
+def drop(index: Index) -> None:
+    """The flag first: no search may ask for a graph that is gone."""
+    _mark(index, has_graph=False)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name_of(index)))
+        )
+
+
+def _mark(index: Index, *, has_graph: bool) -> None:
+    Index.objects.filter(pk=index.pk, tenant=index.tenant_id).update(has_graph=has_graph)
+    index.has_graph = has_graph

@@ -1,0 +1,194 @@
+"""Swap: the new passages of a document take the place of the old ones, in one transaction.
+
+Until it commits the old version answers, afterwards the new one: there is no moment of emptiness
+and none of both. The index row is locked meanwhile, so swaps of one agent follow one another and
+the count of its passages is exact.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from dolphy.embedding import Vectors
+from ingestion import files
+from ingestion.analyse import ANALYSER_VERSION, Lexemes
+from ingestion.embed import text_key
+from ingestion.errors import JobLost
+from ingestion.models import Document, Index, IngestionJob
+from ingestion.segment import Segment
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that a swap writes: one entry a passage in `segments`, `lexemes`, `same_text`, `vectors`.
+
+    Vectors come last, when everything else stands.
+    `words` are (folded, surface) pairs with their counts over the whole document.
+    """
+
+    title: str
+    media_type: str
+    language: str
+    report: dict[str, object]
+    segments: Sequence[Segment]
+    lexemes: Sequence[Lexemes]
+    same_text: Sequence[UUID]
+    words: Counter[tuple[str, str]]
+    vectors: Vectors | None = None
+
+    def with_vectors(self, vectors: Vectors) -> Prepared:
+        return replace(self, vectors=vectors)
+
+
+def swap(job: IngestionJob, index: Index, prepared: Prepared) -> None:
+    """Replace the document's passages and end the job. Raises `JobLost` and changes nothing when
+    the job was cancelled or taken over meanwhile."""
+    with transaction.atomic():
+        Index.objects.select_for_update().get(pk=index.pk, tenant=index.tenant_id)
+        document = Document.objects.select_for_update().get(
+            pk=job.document_id, tenant=job.tenant_id
+        )
+        old_file = document.file
+        removed = document.passages.filter(tenant=job.tenant_id).count()
+        _clear(document)
+        ids = _write_passages(document, prepared.segments)
+        _write_index_rows(document, index, ids, prepared)
+        _write_words(document, prepared.words)
+        _describe(document, job, prepared)
+        _count(index, (len(ids) - removed) if document.enabled else 0)
+        if not job.succeed():
+            raise JobLost
+        if old_file and old_file != job.file:
+            transaction.on_commit(lambda: files.discard(old_file))
+
+
+def index_rows(
+    document: Document,
+    index: Index,
+    passages: Iterable[tuple[int, int, str, UUID, Lexemes, Sequence[float]]],
+) -> None:
+    """COPY rows (passage id, position, embedded text, same text, lexemes, vector) into the table."""
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(
+            "COPY ingestion_indexedpassage (index_id, passage_id, tenant_id, agent_id, document_id, "
+            "enabled, uri, position, same_text, text_key, analyser, vector, stemmed, plain) FROM STDIN"
+        ) as copy,
+    ):
+        for passage, position, text, same, lexemes, vector in passages:
+            copy.write_row(
+                (
+                    index.pk,
+                    passage,
+                    document.tenant_id,
+                    document.agent_id,
+                    document.pk,
+                    document.enabled,
+                    document.uri,
+                    position,
+                    same,
+                    text_key(text),
+                    ANALYSER_VERSION,
+                    "[" + ",".join(f"{number:.7g}" for number in vector) + "]",
+                    tsvector(index.pk, lexemes.stemmed),
+                    tsvector(index.pk, lexemes.plain),
+                )
+            )
+
+
+def tsvector(index: int, lexemes: Iterable[str]) -> str:
+    """PostgreSQL's text form of the lexemes, each inside the index it belongs to (`12:iade`)."""
+    return " ".join(quoted(scoped(index, lexeme)) for lexeme in lexemes)
+
+
+def scoped(index: int, lexeme: str) -> str:
+    return f"{index}:{lexeme}"
+
+
+def quoted(lexeme: str) -> str:
+    """A lexeme as tsvector and tsquery input take it."""
+    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _clear(document: Document) -> None:
+    with connection.cursor() as cursor:
+        for table in ("ingestion_passage", "ingestion_word"):
+            cursor.execute(
+                f"DELETE FROM {table} WHERE document_id = %s AND tenant_id = %s AND agent_id = %s",  # noqa: S608 (names from the line above)
+                [document.pk, document.tenant_id, document.agent_id],
+            )
+
+
+def _write_passages(document: Document, segments: Sequence[Segment]) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('ingestion_passage', 'id')) "
+            "FROM generate_series(1, %s)",
+            [len(segments)],
+        )
+        ids = [row[0] for row in cursor]
+        with cursor.copy(
+            "COPY ingestion_passage (id, tenant_id, agent_id, document_id, position, heading, "
+            "page, text, tokens) FROM STDIN"
+        ) as copy:
+            for position, (key, part) in enumerate(zip(ids, segments, strict=True)):
+                owner = (document.tenant_id, document.agent_id, document.pk)
+                copy.write_row(
+                    (key, *owner, position, list(part.heading), part.page, part.text, part.tokens)
+                )
+    return ids
+
+
+def _write_index_rows(
+    document: Document, index: Index, ids: Sequence[int], prepared: Prepared
+) -> None:
+    if prepared.vectors is None:
+        raise ValueError("A swap needs vectors.")
+    rows = zip(
+        ids,
+        range(len(ids)),
+        (part.whole for part in prepared.segments),
+        prepared.same_text,
+        prepared.lexemes,
+        prepared.vectors,
+        strict=True,
+    )
+    index_rows(document, index, rows)
+
+
+def _write_words(document: Document, words: Counter[tuple[str, str]]) -> None:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(
+            "COPY ingestion_word (tenant_id, agent_id, document_id, folded, surface, count) FROM STDIN"
+        ) as copy,
+    ):
+        for (folded, surface), count in words.items():
+            owner = (document.tenant_id, document.agent_id, document.pk)
+            copy.write_row((*owner, folded, surface, count))
+
+
+def _describe(document: Document, job: IngestionJob, prepared: Prepared) -> None:
+    document.state = Document.State.READY
+    document.title = prepared.title[:500]
+    document.media_type = prepared.media_type
+    document.language = prepared.language
+    document.report = json.loads(json.dumps(prepared.report))
+    document.passage_count = len(prepared.segments)
+    document.sha256, document.size, document.file = job.sha256, job.size, job.file
+    document.save()
+
+
+def _count(index: Index, change: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE ingestion_index SET passages = greatest(0, passages + %s) "
+            "WHERE id = %s AND tenant_id = %s",
+            [change, index.pk, index.tenant_id],
+        )

@@ -1,0 +1,216 @@
+"""Retrieve: a question becomes evidence. Reads top to bottom.
+
+    check → embed (cached) → roots → one statement → evidence and trace
+
+The statement does the selecting (`statement.sql`); here the question is prepared for it and its
+rows are given their names. The trace holds every candidate of the pool with what each branch
+thought of it and why it was kept or dropped, so an order can be explained and replayed.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+from ingestion.analyse import ANALYSER_VERSION, Root, analyse_question
+from ingestion.indexes import space_of
+from ingestion.models import Index, serving_index
+from retrieval import question as asked
+from retrieval.errors import BadLimit, UnknownFusion
+from retrieval.statement import Settings, candidates, settings_of
+from tenants.models import Agent, Fusion
+
+MOST_EVIDENCE = 50
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A passage selected to support an answer. Scores are relative to this question's pool:
+    they order, and say nothing about another question's. `similarity` is the raw cosine."""
+
+    rank: int
+    score: float
+    semantic: float
+    lexical: float
+    similarity: float
+    document: str
+    uri: str
+    heading: list[str]
+    page: int | None
+    text: str
+    document_id: uuid.UUID
+    passage_id: int
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Evidence in order, and the trace that explains it."""
+
+    evidence: tuple[Evidence, ...]
+    trace: dict[str, Any]
+
+    @property
+    def timings_ms(self) -> dict[str, float]:
+        return self.trace["timings_ms"]
+
+
+def retrieve(
+    agent: Agent, question: str, *, limit: int | None = None, fusion: str | None = None
+) -> Retrieval:
+    """The evidence for one question of one agent.
+
+    Raises the refusals of `retrieval.errors`, `SpaceNotServed` and `EmbedderUnavailable`.
+    An agent without passages answers with no evidence.
+    """
+    clock = _Clock()
+    question = asked.checked(question)
+    settings = _settings(agent, limit, fusion)
+    index = serving_index(agent)
+    if index is None:
+        return _nothing(agent, question, settings, clock)
+    roots = analyse_question(question, agent.language)
+    clock.lap("analyse")
+    vector, source = asked.embedded(space_of(index), question)
+    clock.lap("embed")
+    rows = candidates(index, roots, vector, settings)
+    clock.lap("statement")
+    trace = _trace(agent, question, settings, index, roots, rows)
+    trace |= {"vector_from": source, "embedded": question}
+    evidence = tuple(_evidence(row) for row in sorted(_kept(rows), key=lambda row: row.rank))
+    clock.lap("trace")
+    return Retrieval(evidence, trace | {"timings_ms": clock.laps})
+
+
+def _settings(agent: Agent, limit: int | None, fusion: str | None) -> Settings:
+    if limit is not None and not 1 <= limit <= MOST_EVIDENCE:
+        raise BadLimit
+    if fusion is not None and fusion not in Fusion.values:
+        raise UnknownFusion(f"Choose one of {', '.join(Fusion.values)}.")
+    return settings_of(agent, limit=limit, fusion=fusion)
+
+
+def _kept(rows: Sequence[Any]) -> list[Any]:
+    return [row for row in rows if row.rank is not None]
+
+
+def _evidence(row: Any) -> Evidence:
+    return Evidence(
+        rank=row.rank,
+        score=row.score,
+        semantic=row.semantic,
+        lexical=row.lexical,
+        similarity=row.similarity,
+        document=row.title,
+        uri=row.uri,
+        heading=row.heading,
+        page=row.page,
+        text=row.text,
+        document_id=row.document_id,
+        passage_id=row.passage_id,
+    )
+
+
+def _trace(
+    agent: Agent,
+    question: str,
+    settings: Settings,
+    index: Index,
+    roots: Sequence[Root],
+    rows: Sequence[Any],
+) -> dict[str, Any]:
+    semantic = sum(row.semantic_rank is not None for row in rows)
+    available = min(settings.semantic_depth, index.passages)
+    return {
+        "question": question,
+        "agent": str(agent),
+        "space": str(space_of(index)),
+        "analyser": ANALYSER_VERSION,
+        "settings": asdict(settings),
+        "route": "graph" if index.has_graph else "exact",
+        "passages": index.passages,
+        "pool": {
+            "candidates": len(rows),
+            "semantic": semantic,
+            "lexical": sum(row.lexical_rank is not None for row in rows),
+            "available": available,
+            "underfilled": semantic < available,
+        },
+        "roots": _roots(roots, rows),
+        "candidates": [_candidate(row) for row in rows],
+    }
+
+
+def _roots(roots: Sequence[Root], rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Each root with its df and idf in the pool, and whether the lexical branch looked it up."""
+    held = Counter(number for row in rows for number in _bits(row.roots))
+    looked_up = _bits(rows[0].looked_up or 0) if rows else []
+    return [
+        {
+            "root": root.surface,
+            "stemmed": list(root.stemmed),
+            "plain": list(root.plain),
+            "df": held[number],
+            "idf": math.log(1 + (len(rows) - held[number] + 0.5) / (held[number] + 0.5)),
+            "looked_up": number in looked_up,
+        }
+        for number, root in enumerate(roots)
+    ]
+
+
+def _bits(roots: int) -> list[int]:
+    """The numbers of the roots in a set, counted from 0."""
+    return [number for number in range(roots.bit_length()) if roots >> number & 1]
+
+
+def _candidate(row: Any) -> dict[str, Any]:
+    return {
+        "place": row.place,
+        "passage": row.passage_id,
+        "document": str(row.document_id),
+        "uri": row.uri,
+        "position": row.position,
+        "semantic_rank": row.semantic_rank,
+        "lexical_rank": row.lexical_rank,
+        "similarity": row.similarity,
+        "semantic": row.semantic,
+        "lexical": row.lexical,
+        "roots": _bits(row.roots),
+        "score": row.score,
+        "verdict": row.verdict,
+        "rank": row.rank,
+    }
+
+
+def _nothing(agent: Agent, question: str, settings: Settings, clock: _Clock) -> Retrieval:
+    """An agent that has never ingested anything."""
+    trace = {
+        "question": question,
+        "agent": str(agent),
+        "space": None,
+        "settings": asdict(settings),
+        "route": "none",
+        "passages": 0,
+        "pool": {"candidates": 0, "available": 0, "underfilled": False},
+        "roots": [],
+        "candidates": [],
+        "timings_ms": clock.laps,
+    }
+    return Retrieval((), trace)
+
+
+class _Clock:
+    """Milliseconds a stage, in order."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = perf_counter()
+        self.laps[stage] = round((now - self._last) * 1000, 3)
+        self._last = now

@@ -83,6 +83,6 @@ def _decode(cursor: str, order: Order) -> list[Any]:
             raise ValueError("a moment without its zone")
         if any(isinstance(one, int) and not 0 <= one < 2**31 for one in values):
             raise ValueError("no position")
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InvalidInput(fields={"cursor": ["This is not a cursor of ours."]}) from None
     return values

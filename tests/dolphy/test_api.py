@@ -1,0 +1,154 @@
+"""How the API refuses, and how it is documented."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+from typing import Any
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.management import call_command
+from django.db import OperationalError
+from django.http import Http404
+from django.test import Client
+from rest_framework import exceptions
+
+from dolphy.api import as_refusal
+from dolphy.errors import DolphyError, NotFound
+from tests.factories import World
+
+
+@pytest.mark.parametrize(
+    "error, status, code",
+    [
+        (NotFound(), 404, "not_found"),
+        (exceptions.ParseError(), 400, "malformed"),
+        (exceptions.ValidationError({"a": ["b"]}), 400, "invalid_input"),
+        (exceptions.NotFound(), 404, "not_found"),
+        (exceptions.PermissionDenied(), 403, "forbidden"),
+        (exceptions.MethodNotAllowed("PUT"), 405, "method_not_allowed"),
+        (exceptions.UnsupportedMediaType("x/y"), 415, "unsupported_media_type"),
+        (exceptions.Throttled(), 429, "throttled"),
+        (Http404(), 404, "not_found"),
+        (PermissionDenied(), 403, "forbidden"),
+        (RequestDataTooBig(), 413, "too_large"),
+        (SuspiciousOperation(), 400, "malformed"),
+        (OperationalError(), 503, "unavailable"),
+        (ZeroDivisionError(), 500, "internal"),
+    ],
+)
+def test_every_error_has_a_status_and_a_stable_code(
+    error: Exception, status: int, code: str
+) -> None:
+    refusal = as_refusal(error)
+    assert (refusal.status, refusal.code) == (status, code)
+
+
+def subclasses(of: type[DolphyError]) -> list[type[DolphyError]]:
+    return [one for child in of.__subclasses__() for one in (child, *subclasses(child))]
+
+
+def test_every_refusal_says_what_it_means() -> None:
+    for refusal in subclasses(DolphyError):
+        assert refusal.__doc__, refusal
+        assert re.fullmatch(r"[a-z][a-z0-9_]+", refusal.code), refusal
+        assert 400 <= refusal.status < 600, refusal
+
+
+def test_what_nobody_foresaw_is_logged_and_not_shown(
+    acme: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("the secret plan failed")
+
+    monkeypatch.setattr("tenants.scope.Boundary.agent", broken)
+    with caplog.at_level(logging.ERROR):
+        response = acme.client.get(f"/api/v1/agents/{acme.agent.pk}")
+    assert response.status_code == 500
+    assert response.json()["error"]["code"] == "internal"
+    assert "secret plan" not in response.content.decode()
+    assert "secret plan" in caplog.text
+
+
+def test_a_database_that_is_away_is_unavailable(
+    acme: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*args: object) -> None:
+        raise OperationalError("host=10.0.0.1 refused")
+
+    monkeypatch.setattr("tenants.authentication.live_key", away)
+    response = acme.client.get("/api/v1/agents")
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "unavailable")
+    assert "10.0.0.1" not in response.content.decode()
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete", "options"])
+def test_a_method_that_an_address_does_not_have_is_said_so(acme: World, method: str) -> None:
+    response = getattr(acme.client, method)("/api/v1/agents")
+    assert (response.status_code, response.json()["error"]["code"]) == (405, "method_not_allowed")
+
+
+def test_head_answers_as_get_without_a_body(acme: World) -> None:
+    response = acme.client.head("/api/v1/agents")
+    assert (response.status_code, response.content) == (200, b"")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/agents/", "/api/v2/agents"])
+def test_an_address_of_nothing_is_not_found_in_json(acme: World, path: str) -> None:
+    response = acme.client.get(path)
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml", "nonsense"])
+def test_the_api_speaks_json_whatever_is_asked_for(acme: World, accept: str) -> None:
+    response = acme.client.get("/api/v1/agents", headers={"Accept": accept})
+    assert (response.status_code, response["Content-Type"]) == (200, "application/json")
+
+
+# The documentation
+
+
+def schema() -> dict[str, Any]:
+    written = io.StringIO()
+    call_command(
+        "spectacular", "--validate", "--fail-on-warn", "--format", "openapi-json", stdout=written
+    )
+    return json.loads(written.getvalue())
+
+
+def test_the_schema_is_valid_and_complete() -> None:
+    document = schema()
+    assert len(document["paths"]) >= 13
+    assert set(document["components"]["securitySchemes"]) == {"bearer", "header"}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["summary"], (path, method)
+            assert operation["security"] == [{"bearer": []}, {"header": []}], (path, method)
+            assert {"401", "403"} <= set(operation["responses"]), (path, method)
+
+
+def test_every_operation_has_a_name_of_its_own() -> None:
+    names = [
+        operation["operationId"]
+        for operations in schema()["paths"].values()
+        for operation in operations.values()
+    ]
+    assert len(set(names)) == len(names)
+
+
+def test_the_schema_is_served(db: None) -> None:
+    assert Client().get("/api/schema/").status_code == 200
+
+
+def test_the_documentation_page_needs_nothing_from_elsewhere(db: None) -> None:
+    page = Client().get("/api/docs/")
+    assert page.status_code == 200
+    loaded = re.findall(r"""(?:src|href)=["']([^"']+)["']""", page.content.decode())
+    assert len(loaded) >= 3
+    for address in loaded:
+        assert address.startswith("/static/"), address
+        assert finders.find(address.removeprefix("/static/")), address

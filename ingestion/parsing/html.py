@@ -94,9 +94,11 @@ def _needs_javascript(page: HtmlElement) -> bool:
 
 
 def _title(title: str, blocks: tuple[Block, ...]) -> str:
-    """The first top heading, else the page's title without the name of the site."""
-    first = next((b.text for b in blocks if b.kind is BlockKind.HEADING and b.level == 1), "")
-    return first or (_SITE_NAME.split(title)[0] if title else "")
+    """The first top heading, else the page's title; of that only the part that is a heading."""
+    headings = [block for block in blocks if block.kind is BlockKind.HEADING]
+    first = next((heading.text for heading in headings if heading.level == 1), "")
+    texts = {heading.text for heading in headings}
+    return first or next((part for part in _SITE_NAME.split(title) if part in texts), title)
 
 
 def _is_note_mark(element: HtmlElement) -> bool:

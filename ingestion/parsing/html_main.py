@@ -35,6 +35,7 @@ _COOKIES = re.compile(r"çerez|cookie", re.I)
 _CONSENT = re.compile(r"kabul|onay|izin|tercih|reddet|accept|agree|consent|reject|settings", re.I)
 _COPYRIGHT = re.compile(r"^\s*(©|\(c\)|copyright\b)|tüm hakları saklıdır|all rights reserved", re.I)
 _BOXES = words("div section ul ol p td header footer form table")
+_LINES = words("p div center font small span li td")
 _LISTS = words("ul ol div td p section")
 _SHARE_OF_MAIN = 0.25
 _HOLDS_CONTENT = words("body main article")
@@ -50,7 +51,7 @@ def remove_boilerplate(body: HtmlElement) -> tuple[HtmlElement, int]:
     removed += _drop(root, [e for e in root.iter(*_BOXES) if _is_consent(e)])
     if root.tag not in ("main", "article"):
         removed += _drop(root, [e for e in root.iter(*_LISTS) if _is_link_block(e)])
-    return root, removed + _drop(root, [e for e in root.iter("p", "div") if _is_copyright(e)])
+    return root, removed + _drop(root, [e for e in root.iter(*_LINES) if _is_copyright(e)])
 
 
 def _drop(root: HtmlElement, elements: list[HtmlElement]) -> int:
@@ -84,6 +85,8 @@ def _inside_content(element: HtmlElement) -> bool:
 def _is_hidden(element: HtmlElement) -> bool:
     """Collapsed answers of an accordion are hidden too, so only what cannot be one is dropped."""
     if element.get("role") in ("tabpanel", "region") or _inside_content(element):
+        return False
+    if _holds_page(element):
         return False
     if "hidden" in element.attrib and element.get("hidden") != "until-found":
         return True

@@ -12,12 +12,14 @@ import shutil
 import struct
 import subprocess
 import zlib
+from collections.abc import Iterator
 from functools import cache
 
 from pypdfium2 import PdfPage
 
 from .blocks import Block, BlockKind
 from .clean import fold
+from .pdf_layout import BULLET, SIGN
 from .pdf_tables import join_lines
 
 _LANGUAGES = ("tur", "eng")
@@ -39,17 +41,28 @@ def _languages() -> str:
 
 
 def recognise(page: PdfPage, seconds: float) -> list[Block]:
-    """The paragraphs on a picture of a page; empty when there are none, or time ran out."""
+    """The paragraphs and list items on a picture of a page; empty when there are none, or time ran out."""
     languages = _languages()
     if not languages:
         return []
     image = _picture(page)
     text = _run(["stdin", "stdout", "-l", languages, "--psm", "3"], image, seconds)
     groups = text.decode("utf-8", "replace").replace("\f", "\n").split("\n\n")
-    texts = (
-        fold(join_lines([line.strip() for line in g.splitlines() if line.strip()])) for g in groups
-    )
-    return [Block(BlockKind.PARAGRAPH, text) for text in texts if any(c.isalnum() for c in text)]
+    return [block for group in groups for block in _blocks(group.splitlines())]
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    """The paragraph of neighbouring lines, or the list items that they begin."""
+    parts: list[list[str]] = []
+    for line in filter(None, map(fold, lines)):
+        if not parts or BULLET.match(line):
+            parts.append([])
+        parts[-1].append(line)
+    for part in parts:
+        kind = BlockKind.LIST_ITEM if BULLET.match(part[0]) else BlockKind.PARAGRAPH
+        text = fold(SIGN.sub("", join_lines(part)))
+        if any(c.isalnum() for c in text):
+            yield Block(kind, text)
 
 
 def _run(arguments: list[str], data: bytes, seconds: float) -> bytes:

@@ -17,7 +17,7 @@ from .pdf_page import PageText, Run
 from .pdf_tables import Grid, aligned_tables, join_lines, lines_of, ruled_tables
 
 BULLET = re.compile(r"^(?:[•◦▪‣●○■□➢➤✓\-–—*\ue000-\uf8ff]|\d{1,2}[.)]|[a-zçğıöşü]\))(?:\s+|$)")
-_SIGN = re.compile(r"^[•◦▪‣●○■□➢➤✓\-–—*\ue000-\uf8ff]\s*(?=\S)")
+SIGN = re.compile(r"^[•◦▪‣●○■□➢➤✓\-–—*\ue000-\uf8ff]\s*(?=\S)")
 _LEADERS = re.compile(r"(?:\.\s?){5,}\s*\d*\s*$")
 _NOTE_MARK = re.compile(r"^[\d*†]{1,3}$")
 _NOTE = re.compile(r"^\d{1,2}\s*[A-ZÇĞİÖŞÜ]")
@@ -235,7 +235,7 @@ def _bold(line: list[Run]) -> bool:
 def _paragraph(lines: list[list[Run]], page: int) -> Paragraph:
     texts = [" ".join(run.text for run in line) for line in lines]
     item = bool(BULLET.match(texts[0]))
-    text = _SIGN.sub("", join_lines(texts)) if item else join_lines(texts)
+    text = SIGN.sub("", join_lines(texts)) if item else join_lines(texts)
     return Paragraph(
         _LEADERS.sub("", text),
         page,

@@ -100,6 +100,13 @@ class _Frame:
         bx, by = self._point(x1, y1)
         return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 
+    def place(self, box: pdfium.FS_RECTF, x: float, y: float) -> tuple[float, float, float]:
+        """`(left, right, baseline)` of a character by its box and its origin."""
+        if not self._turn:  # nearly every page, and called for every character
+            return box.left - self._left, box.right - self._left, self._high - y
+        left, _, right, _ = self.box(box.left, box.bottom, box.right, box.top)
+        return left, right, self._point(x, y)[1]
+
     def _point(self, x: float, y: float) -> tuple[float, float]:
         match self._turn:
             case 90:
@@ -139,10 +146,7 @@ def _glyphs(textpage: object, frame: _Frame) -> Iterator[_Glyph]:
         elif char:
             pdfium.FPDFText_GetLooseCharBox(textpage, index, ctypes.byref(rectangle))
             pdfium.FPDFText_GetCharOrigin(textpage, index, ctypes.byref(x), ctypes.byref(y))
-            left, _, right, _ = frame.box(
-                rectangle.left, rectangle.bottom, rectangle.right, rectangle.top
-            )
-            baseline = frame.box(x.value, y.value, x.value, y.value)[1]
+            left, right, baseline = frame.place(rectangle, x.value, y.value)
             size = pdfium.FPDFText_GetFontSize(textpage, index)
             yield _Glyph(index, char, left, right, baseline, size)
 

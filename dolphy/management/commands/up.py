@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -67,8 +68,7 @@ class Process(honcho.process.Process):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        start = self._child_ctor
-        self._child_ctor = lambda *a, **k: start(*a, preexec_fn=lambda: _end_with_parent(), **k)
+        self._child_ctor: Any = partial(honcho.process.Popen, preexec_fn=_end_with_parent)
 
     def run(self, events: Any = None, ignore_signals: bool = False) -> None:
         _end_with_parent(signal.SIGKILL)

@@ -8,6 +8,7 @@ makes the second delivery harmless.
 import os
 
 from celery import Celery
+from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
 
@@ -33,3 +34,11 @@ app.conf.update(
     },
 )
 app.autodiscover_tasks()
+
+
+def workers_answer(seconds: float) -> bool:
+    """Whether any worker answers a ping within that time; False as well without a broker."""
+    try:
+        return bool(app.control.ping(timeout=seconds))
+    except OperationalError:
+        return False

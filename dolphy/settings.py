@@ -82,6 +82,7 @@ DATABASES = {
     )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+HOME = services.home
 REDIS_URL = services.redis_url
 MEDIA_ROOT = environment.text("MEDIA_ROOT") or str(services.home / "media")
 FILE_UPLOAD_PERMISSIONS = 0o600

@@ -18,6 +18,7 @@ from ingestion.analysis.fold import clean, fold, lower
 from ingestion.analysis.languages import UnknownLanguage, stemmer
 from ingestion.analysis.stopwords import stop_words
 from ingestion.analysis.tokens import ACRONYM, EMAIL, IBAN, NUMBER, PHONE, URL, WORD, Token, tokens
+from ingestion.analysis.vocabulary import surface_forms
 
 __all__ = [
     "ANALYSER_VERSION",
@@ -95,19 +96,6 @@ def analyse_question(text: str, language: str = "tr", *, limit: int = 32) -> tup
             if len(meaningful) >= limit:
                 return tuple(meaningful.values())
     return tuple((meaningful or stopped).values())[:limit]
-
-
-def surface_forms(text: str, language: str = "tr") -> Iterator[tuple[str, str]]:
-    """(folded, surface) for every word of a text, surface in the language's lower case.
-
-    Words in capitals are left out: `SIPARIS` and `IBAN` do not say how they are spelled.
-    """
-    stemmer(language)
-    for token in tokens(clean(text)):
-        if token.kind == WORD and not any(map(str.isdigit, token.text)):
-            for part in token.text.replace("-", "'").split("'")[:1]:
-                if not (part.isupper() and len(part) > 1) and len(part) <= _LONGEST_WORD:
-                    yield fold(part), lower(part, language)
 
 
 def normalise(text: str) -> str:

@@ -3,8 +3,8 @@
 A passage never crosses a heading, and carries the path of headings above it: path and title are
 embedded and indexed with the text, so a short paragraph under "İade süresi" is found by it.
 Paragraphs and list items are gathered up to `TARGET` tokens; a longer one is cut at sentences, a
-longer sentence between words. A table row is written with its column names, and a table that is cut
-repeats its title, so every passage can be read alone.
+longer sentence between words. A table row is written with its column names, rows are gathered up to
+`TABLE_TARGET`, and a table that is cut repeats its title, so every passage can be read alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ingestion.parsing import Block, BlockKind, ParsedDocument
 
 TARGET = 160
+TABLE_TARGET = 80  # rows are facts side by side: fewer of them in a passage find each other less
 HEADING_SHARE = 4  # title and heading path may take a quarter of the limit
 MARGIN = 8  # special tokens and the embedder's own prefix
 
@@ -122,8 +123,8 @@ class _Cutter:
         size = 0
         left = sum(piece.tokens for piece in pieces)
         for piece in pieces:
-            full = size + piece.tokens > min(TARGET, room)
-            tail_fits = left <= TARGET // 4 and size + left <= room
+            full = size + piece.tokens > min(group.target, room)
+            tail_fits = left <= group.target // 4 and size + left <= room
             if held and full and not tail_fits:
                 yield self._made(path, lead, group.lead, held, size)
                 held, size = [], 0
@@ -151,7 +152,7 @@ class _Cutter:
                 rows = [
                     self._piece(_row(block.header, row), block.page, "\n") for row in block.rows
                 ]
-                yield _Group(block.caption, [row for row in rows if row.text])
+                yield _Group(block.caption, [row for row in rows if row.text], TABLE_TARGET)
             else:
                 prose += self._prose(block)
         if prose:
@@ -199,6 +200,7 @@ class _Cutter:
 class _Group:
     lead: str
     pieces: list[_Piece]
+    target: int = TARGET
 
 
 def _row(header: tuple[str, ...], row: tuple[str, ...]) -> str:

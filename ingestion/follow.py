@@ -1,0 +1,60 @@
+"""Follow jobs from a terminal: one progress bar for many, until all have ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from uuid import UUID
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from dolphy.errors import Unavailable
+from ingestion.ingest import ingest
+from ingestion.models import IngestionJob
+
+POLL_SECONDS = 0.25
+
+
+def follow(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]:
+    """Wait for workers to end the jobs; returns them as they ended, in the order given."""
+    ids = [job.pk for job in jobs]
+    with _bar(console) as bar:
+        documents = bar.add_task("documents", total=len(ids))
+        passages = bar.add_task("passages embedded", total=None)
+        while True:
+            now = _read(ids)
+            bar.update(documents, completed=sum(job.is_finished for job in now))
+            bar.update(
+                passages,
+                completed=sum(job.done for job in now),
+                total=sum(job.total for job in now) or None,
+            )
+            if all(job.is_finished for job in now):
+                return now
+            time.sleep(POLL_SECONDS)
+
+
+def do_here(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]:
+    """Do the jobs in this process, where there is no worker to do them."""
+    with _bar(console) as bar:
+        for job in bar.track(jobs, description="documents"):
+            with suppress(Unavailable):  # the job says so, and its state is shown at the end
+                ingest(job.pk)
+    return _read([job.pk for job in jobs])
+
+
+def _read(ids: Iterable[UUID]) -> list[IngestionJob]:
+    found = IngestionJob.objects.select_related("document").in_bulk(list(ids))
+    return [found[key] for key in ids if key in found]
+
+
+def _bar(console: Console) -> Progress:
+    columns = (
+        TextColumn("{task.description:>18}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=console)

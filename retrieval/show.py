@@ -1,0 +1,99 @@
+"""Evidence for a terminal: a table that a person can read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from retrieval.retrieve import Evidence, Retrieval
+
+SNIPPET = 180
+
+
+def evidence_table(retrieval: Retrieval, *, rows: int | None = None) -> Table:
+    """Rank, score with its parts, document, heading and snippet."""
+    table = Table(show_lines=False, expand=True)
+    for name, options in COLUMNS.items():
+        table.add_column(name, **options)
+    roots = [root["root"] for root in retrieval.trace["roots"]]
+    for item in retrieval.evidence[:rows]:
+        table.add_row(
+            str(item.rank),
+            f"{item.score:.3f}",
+            f"{item.semantic:.2f}",
+            f"{item.lexical:.2f}",
+            item.document,
+            " › ".join(item.heading) + (f" (p. {item.page})" if item.page else ""),
+            snippet(item.text, roots),
+        )
+    return table
+
+
+COLUMNS: dict[str, dict[str, Any]] = {
+    "#": {"justify": "right", "no_wrap": True},
+    "score": {"justify": "right", "no_wrap": True},
+    "sem": {"justify": "right", "no_wrap": True},
+    "lex": {"justify": "right", "no_wrap": True},
+    "document": {"ratio": 2, "overflow": "fold"},
+    "heading": {"ratio": 2, "overflow": "fold"},
+    "passage": {"ratio": 5},
+}
+
+
+def snippet(text: str, roots: list[str]) -> Text:
+    """The part of the passage around the first of the question's words, these in bold."""
+    flat = " ".join(text.split())
+    starts = [root[: max(4, len(root) - 3)] for root in roots if len(root) > 2]
+    pattern = "|".join(re.escape(start) for start in starts)
+    first = re.search(pattern, flat, re.IGNORECASE) if pattern else None
+    start = max(0, first.start() - 60) if first else 0
+    start = flat.rfind(" ", 0, start) + 1 if start else 0
+    cut = flat[start : start + SNIPPET]
+    shown = Text(("…" if start else "") + cut + ("…" if start + SNIPPET < len(flat) else ""))
+    if pattern:
+        shown.highlight_regex(rf"(?i)\b(?:{pattern})\w*", "bold")
+    return shown
+
+
+def candidates_table(trace: dict[str, Any]) -> Table:
+    """The whole pool: what each branch thought of each candidate, and what became of it."""
+    columns = ("place", "rank", "verdict", "score", "semantic", "lexical", "cosine", "sem. rank")
+    table = Table(*columns, "lex. rank", "roots", "document", box=None, pad_edge=False)
+    names = [root["root"] for root in trace["roots"]]
+    for row in trace["candidates"]:
+        table.add_row(
+            str(row["place"]),
+            str(row["rank"] or "–"),
+            row["verdict"],
+            f"{row['score']:.4f}",
+            f"{row['semantic']:.3f}",
+            f"{row['lexical']:.3f}",
+            f"{row['similarity']:.4f}",
+            str(row["semantic_rank"] or "–"),
+            str(row["lexical_rank"] or "–"),
+            " ".join(names[number] for number in row["roots"]),
+            f"{row['uri']}#{row['position']}",
+        )
+    return table
+
+
+def as_json(retrieval: Retrieval) -> str:
+    """`{"question", "trace", "evidence"}`; each evidence as the HTTP API gives it."""
+    return json.dumps(
+        {
+            "question": retrieval.trace["question"],
+            "trace": retrieval.trace,
+            "evidence": [evidence_dict(item) for item in retrieval.evidence],
+        },
+        ensure_ascii=False,
+        indent=2,
+    )
+
+
+def evidence_dict(item: Evidence) -> dict[str, Any]:
+    names = "rank score semantic lexical similarity document uri heading page text".split()
+    return {name: getattr(item, name) for name in names}

@@ -14,27 +14,57 @@ short list of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ingestion.analysis.fold import fold, lower
-from ingestion.analysis.tokens import WORD, Token, tokens
+from ingestion.analysis.fold import APOSTROPHES, fold, lower
+from ingestion.analysis.tokens import WORD, tokens
+from ingestion.analysis.vocabulary import BEGINNINGS, beginning, surface_forms
 
 Lookup = Callable[[Sequence[str]], Mapping[str, str]]
 
-_SHORTEST_BEGINNING = 4
+_SHORTEST_WORD = 4
+_PROOF = 6
 _LONGEST = 40
 _WITHOUT_DIACRITICS = frozenset({"en", "eu", "id", "nl"})
 _LETTERS = re.compile(r"[^\W\d_]+")
 _BACK, _FRONT = "aıou", "eiöü"
+_VOWELS = frozenset(_BACK + _FRONT)
+_MIS = re.compile("m[ıiuü]$")
+_PARTICLE = re.compile(r"m[iu](?:yim|yiz|sin|siniz|dir|dur|yum|yuz|sun|sunuz|ydi|ydu)?$")
 _QUESTION_WORDS = """
-açabilir açık alabilir alabilirim almalıyım aşağıda başka bazı birçok böyle bugün çıkar çok çünkü
-dışında değil değilse diğer dolayı düşük fazlası gün gerekiyor gerekli göre hangisi hiç için içinde
-ilişkin işlem işlemi kaç kaçıncı kaçtır karşı kişi lazım lütfen mı mıdır mısın mısınız mıyım mıyız
-mü müdür müsün müsünüz müyüm müyüz nasıl nasıldır niçin olduğu olduğunu olması olmalı öğrenebilirim
-öğrenebilir önce özellikleri sırasında şey şu şimdi tarafından tüm uğradı üzere üzerinde vardır
-yapabilirim yapılabilir yapılır yapmalıyım yapılmalı yaşında yılında yıl yılı yıllar
-""".split()
-_KNOWN = {fold(word): word for word in _QUESTION_WORDS}
+bana ben benim bir bu bunlar da de en hangi hangileri hem ile ise kim kime kimin mi misin miyim ne
+neden nedir nelerdir neler nerede nereden nereye niye olan olarak ve veya ya
+açabilir açar açık açılabilir açılır açmak açtım açtırabilir adı adım ağır alabilir alabilirim alır
+almalıyım altı aşağı aşağıda atabilir ayrı az başka başlar başlıca başvurabilir başvuru bazı bırak
+birçok böyle bugün bulabilir bulunmaktadır büyük çağrı çalışır çalışıyor çalışmıyor çekebilir
+çekebilirim çeşit çeşitleri çıkar çıkarabilir çıkıyor çıktı çoğu çok çözüm çünkü dağıtım değil
+değildir değilse değişir değiştirebilir diğer dışında doğdu doğmuştur dolayı dönem dört düşük
+düzenlenir eğer ettiğim fark farkı fazlası gecikir geçer geçerli gelmiştir gerçek gerçekleşir
+gereken gerekir gerekiyor gerekli girebilir gitmiştir giriş göre görebilir görebilirim görev
+görünüyor götürebilir gün güncel günü güven hangi hangisi hatırlamıyorum hâlâ hiç için içinde
+içindeki iletişim ilişkin işlem işlemi işlemler kaç kaçıncı kaçtır kaldırabilir kapanır kapatabilir
+karşı karşılanır katılabilir kayıt kazanır kılavuz kim kimdir kişi koşul koşulları kullanabilir
+kullanılır küçük lazım lütfen mağaza mıdır müşteri nasıl nasıldır niçin numarası olduğu olduğunu
+olması olmalı olmuştur ödeme ödenir ödeyebilir öğrenebilir öğrenebilirim öğrenmek ölçü ölmüştür
+önce önemli örnek özel özelliği özellik özellikleri sağlar sahip satın sıfır sınır sıra sırasında
+sipariş süre süresi süreç şart şartlar şartları şekilde şey şifre şikayet şimdi şirket şu şube
+taksit taşınır tarafından tarih toplam tüm türü uğradı ulaşabilir unuttum uygulanır ücret ücreti
+ücretsiz ürün ürünü üye üyelik üzere üzerinde üzerinden vardır vazgeçebilir verilir yaptırabilir
+yapabilir yapabilirim yapılabilir yapılır yapılmalı yapılmalıdır yapılmıştır yapmalıyım yapmış
+yardım yarın yaşında yatırabilir yazılır yıl yılda yılı yılın yılında yıllar yıllarda yok yükleme
+yüklenir yüksek yüzde
+"""
+_KNOWN = {"tr": dict(surface_forms(_QUESTION_WORDS, "tr"))}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A run of letters that may be respelled; a `glued` one is the suffix behind an apostrophe."""
+
+    text: str
+    start: int
+    glued: bool
 
 
 def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
@@ -44,83 +74,152 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
     it knows.
     """
     capitals = _all_capitals(question)
-    if not capitals and (not question.isascii() or language in _WITHOUT_DIACRITICS):
+    bare = not any(letter.isalpha() and not letter.isascii() for letter in question)
+    if not capitals and (not bare or language in _WITHOUT_DIACRITICS):
         return question
-    if capitals and "İ" in question:
-        return _rewrite(question, lambda word: lower(word, language))
-    words = {fold(token.text) for token in _words(question)}
-    known = {**lookup(sorted(_beginnings(words))), **_KNOWN}
-    spelled = {word: _spelled(word, known, language) for word in words}
-    if capitals:
-        return _rewrite(question, lambda word: spelled[fold(word)])
-    return _rewrite(question, lambda word: _cased_like(word, spelled[fold(word)]))
+    words = list(_words(question))
+    wanted = _wanted(fold(word.text) for word in words if not word.glued)
+    known = {**_KNOWN.get(language, {}), **lookup(wanted)}
+    spelled = _spelled(words, known, language)
+    if capitals and not bare:
+        spelled = _trusting_typed(words, spelled, known, language)
+    elif not capitals:
+        if not any(_misspelled(word, known) for word in words):
+            return question
+        pairs = zip(words, spelled, strict=True)
+        spelled = [_cased_like(word.text, spelling) for word, spelling in pairs]
+    return _respelled(question, words, spelled)
+
+
+def _misspelled(word: Word, known: Mapping[str, str]) -> bool:
+    """The documents spell this word otherwise, or so much of it that it cannot be another word."""
+    folded = fold(word.text)
+    found = _beginning(folded, known)
+    proof = len(found) == len(folded) or len(found) >= _PROOF
+    return proof and not word.glued and not word.text.isupper() and not folded.startswith(found)
+
+
+def _trusting_typed(
+    words: Sequence[Word], spelled: Sequence[str], known: Mapping[str, str], language: str
+) -> list[str]:
+    """Capitals with diacritics: what was typed is right, but for an I that may be an i.
+
+    `İ` somewhere says that I is ı, unless a word that the documents hold (`KREDISI`) contradicts.
+    """
+    lowered = [lower(word.text, language) for word in words]
+    pairs = list(zip(lowered, spelled, strict=True))
+    english = any(_dotted(low, known.get(fold(low), "")) for low in lowered if len(low) > 2)
+    if language == "tr" and not english and any("İ" in word.text for word in words):
+        return lowered
+    return [_dotted(low, new) or low for low, new in pairs]
+
+
+def _dotted(lowered: str, spelled: str) -> str:
+    """`lowered` with its ı dotted where `spelled` has i; empty when that changes nothing."""
+    if len(lowered) != len(spelled):
+        return ""
+    pairs = zip(lowered, spelled, strict=True)
+    dotted = "".join("i" if (low, new) == ("ı", "i") else low for low, new in pairs)
+    return dotted if dotted != lowered else ""
 
 
 def _all_capitals(question: str) -> bool:
     """No small letter, and more of them than an acronym or a code would have."""
     words = [run for run in _LETTERS.findall(question) if len(run) > 1]
     shouted = all(word == word.upper() and word != word.lower() for word in words)
-    return shouted and (len(words) > 1 or sum(map(len, words)) > 5)
+    return shouted and sum(map(len, words)) > 5
 
 
-def _words(question: str) -> Iterable[Token]:
+def _words(question: str) -> Iterator[Word]:
     """The words that may be respelled: no codes, numbers or addresses."""
     for token in tokens(question):
         if token.kind == WORD and not any(map(str.isdigit, token.text)):
             for run in _LETTERS.finditer(token.text):
-                yield Token(WORD, run.group(), token.start + run.start())
+                start = token.start + run.start()
+                glued = start > 0 and question[start - 1] in APOSTROPHES
+                yield Word(run.group(), start, glued)
 
 
-def _rewrite(question: str, spell: Callable[[str], str]) -> str:
+def _respelled(question: str, words: Sequence[Word], spelled: Sequence[str]) -> str:
     parts, end = [], 0
-    for word in _words(question):
-        parts += [question[end : word.start], spell(word.text)]
+    for word, spelling in zip(words, spelled, strict=True):
+        parts += [question[end : word.start], spelling]
         end = word.start + len(word.text)
     return "".join([*parts, question[end:]])
 
 
-def _beginnings(words: Iterable[str]) -> set[str]:
-    """Every word and each of its beginnings that could be a word of its own."""
-    return {
-        word[:length]
-        for word in words
-        for length in (len(word), *range(_SHORTEST_BEGINNING, min(len(word), _LONGEST)))
-    }
+def _wanted(words: Iterable[str]) -> list[str]:
+    """What to look up: every word, and its beginnings down to three letters."""
+    keys = set(words)
+    for word in tuple(keys):
+        keys.update(key for length in _lengths(word) for key in _keys(word, length))
+    return sorted(keys)
 
 
-def _spelled(word: str, known: Mapping[str, str], language: str) -> str:
+def _lengths(word: str) -> range:
+    return range(min(len(word) - 1, _LONGEST), min(BEGINNINGS) - 1, -1)
+
+
+def _keys(word: str, length: int) -> Iterator[str]:
+    """A beginning as a word of its own, if that is long enough to trust, then as a beginning."""
+    if length >= _SHORTEST_WORD:
+        yield word[:length]
+    if length in BEGINNINGS:
+        yield beginning(word, length)
+
+
+def _spelled(words: Sequence[Word], known: Mapping[str, str], language: str) -> list[str]:
+    spelled: list[str] = []
+    for word in words:
+        folded = fold(word.text)
+        before = spelled[-1] if spelled else ""
+        if language == "tr" and (word.glued or _PARTICLE.match(folded)):
+            spelled.append(_with_suffix(before, folded)[len(before) :])
+        else:
+            spelled.append(_known(folded, known, language))
+    return spelled
+
+
+def _known(word: str, known: Mapping[str, str], language: str) -> str:
+    if word in known or language != "tr":
+        return known.get(word, word)
+    found = _beginning(word, known)
+    return _with_suffix(found, word[len(found) :]) if found else word
+
+
+def _beginning(word: str, known: Mapping[str, str]) -> str:
+    """As much of a folded word as is known, in its surface form: all of it, some, or nothing."""
     if word in known:
         return known[word]
-    if language != "tr":
-        return word
-    for length in range(min(len(word), _LONGEST) - 1, _SHORTEST_BEGINNING - 1, -1):
-        if beginning := known.get(word[:length]):
-            return _with_suffix(beginning, word[length:])
-    return word
+    keys = (key for length in _lengths(word) for key in _keys(word, length))
+    return next((known[key] for key in keys if key in known), "")
 
 
 def _with_suffix(beginning: str, suffix: str) -> str:
     """`suffix` in full spelling: i/ı and u/ü by vowel harmony, ğ between vowels, -mIş with ş."""
     spelled = beginning
+    vowel = next((letter for letter in reversed(spelled) if letter in _BACK + _FRONT), "e")
     for at, letter in enumerate(suffix):
-        back = next(
-            (vowel in _BACK for vowel in reversed(spelled) if vowel in _BACK + _FRONT), True
-        )
         following = suffix[at + 1 : at + 2]
-        if letter == "i" and back:
+        if letter == "i" and at and suffix[at - 1] == "k":  # -ki keeps its i: `Ankara'daki`
+            pass
+        elif letter == "i" and vowel in _BACK:
             letter = "ı"
-        elif letter == "u" and not back:
+        elif letter == "u" and vowel in _FRONT:
             letter = "ü"
-        elif letter == "g" and following and spelled[-1] in _BACK + _FRONT and following in "aeiu":
+        elif letter == "g" and following in _VOWELS and spelled[-1:] in _VOWELS:
             letter = "ğ"
-        elif letter == "s" and re.search("m[ıiuü]$", spelled) and following not in set("aeiu"):
+        elif letter == "s" and _MIS.search(spelled) and following not in _VOWELS:
             letter = "ş"
+        vowel = letter if letter in _BACK + _FRONT else vowel
         spelled += letter
     return spelled
 
 
 def _cased_like(typed: str, spelled: str) -> str:
-    """`spelled` with the capitals of `typed`, letter by letter where they correspond."""
+    """`spelled` with the capitals of `typed`; an acronym (`IBAN`, `II`) stays as it is."""
+    if typed == typed.upper() and len(typed) > 1:
+        return typed
     if len(typed) != len(spelled):
         return spelled
     pairs = zip(typed, spelled, strict=True)

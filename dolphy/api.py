@@ -46,7 +46,7 @@ class TooLarge(DolphyError):
 
 
 class LengthRequired(DolphyError):
-    """An upload must say its size in Content-Length."""
+    """A body must say its size in Content-Length."""
 
     code = "length_required"
     status = 411
@@ -162,12 +162,16 @@ class UploadBody(MultiPartParser):
     """
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
-        size = (parser_context or {})["request"].META.get("CONTENT_LENGTH") or ""
-        if not size.isdecimal():
-            raise LengthRequired
-        if int(size) > settings.MAX_UPLOAD_BYTES + MULTIPART_OVERHEAD_BYTES:
+        size = int((parser_context or {})["request"].META["CONTENT_LENGTH"])
+        if size > settings.MAX_UPLOAD_BYTES + MULTIPART_OVERHEAD_BYTES:
             raise TooLarge(f"A file may have {settings.MAX_UPLOAD_BYTES:,} bytes.")
         return super().parse(stream, media_type, parser_context)
+
+
+def require_length(request: Any) -> None:
+    """The framework takes a body without a length for no body at all; here it is refused."""
+    if request.headers.get("Transfer-Encoding") and not request.META.get("CONTENT_LENGTH"):
+        raise LengthRequired
 
 
 def _in_json(request: HttpRequest, refusal: DolphyError) -> HttpResponse | None:

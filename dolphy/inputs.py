@@ -63,9 +63,9 @@ class Whole(serializers.IntegerField):
         return data
 
 
-def read(kind: type[Input], data: Any, **options: Any) -> Mapping[str, Any]:
+def read(kind: type[Input], data: Any) -> Mapping[str, Any]:
     """The validated fields of a body or a query; `InvalidInput` names each field that is wrong."""
-    form = kind(data=data, **options)
+    form = kind(data=data)
     if not form.is_valid():
         raise InvalidInput(fields=form.errors)
     return dict(form.validated_data)

@@ -42,8 +42,9 @@ class TenantView(APIView):
     def query(self, kind: type[inputs.Input]) -> Mapping[str, Any]:
         return inputs.read(kind, self.request.query_params.dict())
 
-    def body(self, kind: type[inputs.Input], **options: Any) -> Mapping[str, Any]:
-        return inputs.read(kind, self.request.data, **options)
+    def body(self, kind: type[inputs.Input]) -> Mapping[str, Any]:
+        api.require_length(self.request)
+        return inputs.read(kind, self.request.data)
 
 
 class AgentsView(TenantView):

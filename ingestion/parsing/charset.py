@@ -78,7 +78,7 @@ def _guess(data: bytes) -> tuple[str, str]:
     high = sum(byte > 0x7F for byte in sample)
     name = max(_TURKISH, key=partial(_score, sample))
     letters = high + sum(65 <= byte & 0xDF <= 90 for byte in sample)
-    if _score(sample, name) < 0.5 * high and high > 0.3 * letters:
+    if high > 0.6 * letters:  # no text in Latin letters has so few plain ones
         found = from_bytes(sample, cp_exclusion=["utf_16", "utf_16_le", "utf_16_be"]).best()
         if found is not None:
             return data.decode(found.encoding, "replace"), _public_name(found.encoding)

@@ -41,7 +41,7 @@ def _languages() -> str:
 
 
 def recognise(page: PdfPage, seconds: float) -> list[Block]:
-    """The paragraphs and list items on a picture of a page; empty when there are none, or time ran out."""
+    """The paragraphs and list items on a picture of a page; empty when time ran out."""
     languages = _languages()
     if not languages:
         return []

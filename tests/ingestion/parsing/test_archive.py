@@ -1,0 +1,171 @@
+"""Archives of documents are opened within bounds, and office packages as well."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+
+import pytest
+
+from ingestion.parsing import (
+    BrokenFile,
+    Limits,
+    PasswordProtected,
+    TooComplex,
+    UnsupportedMediaType,
+    members,
+    parse,
+)
+from ingestion.parsing.archive import safe_name
+
+from .golden import DOCUMENTS
+
+
+def packed(entries: dict[str, bytes], *, level: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", level) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def names(data: bytes, limits: Limits = Limits()) -> list[str]:  # noqa: B008
+    return [name for name, _ in members(data, limits=limits)]
+
+
+@pytest.mark.parametrize(
+    ("stored", "safe"),
+    [
+        ("../../etc/passwd", "etc/passwd"),
+        ("/etc/passwd", "etc/passwd"),
+        ("C:\\belgeler\\iade.txt", "C_/belgeler/iade.txt"),
+        ("iade\u202etxt.exe", "iadetxt.exe"),
+        ("a\0b.txt", "ab.txt"),
+        ("./Yardım/ iade .txt", "Yardım/iade .txt"),
+        ("..", ""),
+    ],
+)
+def test_names_are_made_safe(stored: str, safe: str) -> None:
+    assert safe_name(stored) == safe
+
+
+def test_members_come_in_order_with_unique_names() -> None:
+    data = packed({"b.txt": b"1", "x/../b.txt": b"2", "b/a.txt": b"3", "x/b.txt": b"4"})
+
+    assert names(data) == ["b.txt", "x/b.txt", "b/a.txt", "x/b (2).txt"]
+
+
+def test_links_and_system_entries_are_skipped() -> None:
+    link = zipfile.ZipInfo("gizli.txt")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("__MACOSX/._a.txt", b"x")
+        archive.writestr(".DS_Store", b"x")
+        archive.writestr("a.txt", b"metin")
+
+    assert names(buffer.getvalue()) == ["a.txt"]
+
+
+@pytest.mark.parametrize("inner", [packed({"a.txt": b"x"}), b"\x1f\x8b" + b"\0" * 20, b"Rar!\x1a"])
+def test_an_archive_inside_an_archive_is_refused(inner: bytes) -> None:
+    with pytest.raises(TooComplex, match="another archive"):
+        names(packed({"ic.zip": inner}))
+
+
+def test_office_files_inside_an_archive_are_no_archives() -> None:
+    docx = (DOCUMENTS / "docx" / "garanti.docx").read_bytes()
+
+    assert names(packed({"garanti.docx": docx})) == ["garanti.docx"]
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked() -> None:
+    data = packed({"a.txt": b"\0" * 30_000_000})
+    assert len(data) < 100_000
+
+    with pytest.raises(TooComplex, match="tightly"):
+        names(data)
+
+
+def test_too_many_and_too_large_members_are_refused() -> None:
+    with pytest.raises(TooComplex, match="more than 3 files"):
+        names(packed({f"{i}.txt": b"x" for i in range(4)}), Limits(max_archive_members=3))
+    with pytest.raises(TooComplex, match="unpacks"):
+        names(packed({"a.txt": b"x" * 2000}), Limits(max_archive_bytes=1000))
+    with pytest.raises(TooComplex, match="unpacks"):
+        names(packed({"a.txt": b"x" * 2000}), Limits(max_member_bytes=1000))
+
+
+def test_a_member_that_lies_about_its_size_is_broken() -> None:
+    data = bytearray(packed({"a.txt": b"x" * 5000}, level=zipfile.ZIP_STORED))
+    for start in (data.index(b"PK\x03\x04") + 22, data.index(b"PK\x01\x02") + 24):
+        data[start : start + 4] = (10).to_bytes(4, "little")
+
+    with pytest.raises(BrokenFile):
+        names(bytes(data))
+
+
+def test_an_encrypted_member_needs_its_password_removed() -> None:
+    data = bytearray(packed({"a.txt": b"x"}))
+    data[data.index(b"PK\x03\x04") + 6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+
+    with pytest.raises(PasswordProtected):
+        names(bytes(data))
+
+
+def test_a_cut_off_archive_is_broken() -> None:
+    with pytest.raises(BrokenFile):
+        names(packed({"a.txt": b"x" * 100})[:-30])
+
+
+def test_an_archive_is_not_a_document() -> None:
+    with pytest.raises(UnsupportedMediaType):
+        parse(packed({"a.txt": b"x"}), "a.zip")
+
+
+def test_a_bomb_in_an_office_file_is_refused() -> None:
+    bomb = packed({"[Content_Types].xml": b"<a/>", "word/document.xml": b" " * 30_000_000})
+
+    with pytest.raises(TooComplex):
+        parse(bomb, "bomba.docx")
+
+
+LAUGHS = (
+    b'<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol">'
+    b'<!ENTITY lol2 "&lol;&lol;&lol;&lol;">]><lolz>&lol2;</lolz>'
+)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"[Content_Types].xml": b"<a/>", "word/document.xml": LAUGHS},
+        {"[Content_Types].xml": b"<a/>", "xl/workbook.xml": LAUGHS},
+        {"[Content_Types].xml": b"<a/>", "ppt/presentation.xml": LAUGHS},
+        {
+            "mimetype": b"application/vnd.oasis.opendocument.text",
+            "META-INF/manifest.xml": b"<a/>",
+            "content.xml": LAUGHS,
+        },
+        {"mimetype": b"application/epub+zip", "META-INF/container.xml": LAUGHS},
+        {"[Content_Types].xml": b"<a/>", "word/document.xml": LAUGHS.decode().encode("utf-16")},
+    ],
+    ids=["docx", "xlsx", "pptx", "odt", "epub", "docx in utf-16"],
+)
+def test_entities_in_xml_are_refused(entries: dict[str, bytes]) -> None:
+    with pytest.raises(TooComplex, match="entities"):
+        parse(packed(entries))
+
+
+def test_turkish_names_from_windows_are_read() -> None:
+    info = zipfile.ZipInfo("SXparY.txt")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(info, b"x")
+    stored = "Şipğ.txt".encode("cp857").ljust(10, b"_")
+    data = buffer.getvalue().replace(b"SXparY.txt", stored)
+
+    assert names(data)[0].startswith("Şipğ.txt")

@@ -79,9 +79,14 @@ def _tree(text: str) -> HtmlElement:
     )
     clean = _XML_DECLARATION.sub("", strip_marks(text), count=1)
     try:
-        return lxml_html.document_fromstring(clean.encode("utf-8"), parser=parser)
+        page = lxml_html.document_fromstring(clean.encode("utf-8"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise NoContent() if "empty" in str(error).lower() else BrokenFile() from error
+    # The parser stops at a depth of 256 and yields what came before, perhaps nothing.
+    last = parser.error_log.last_error
+    if last is not None and last.type_name == "ERR_RESOURCE_LIMIT":
+        raise TooComplex("Its elements are nested too deeply.")
+    return page
 
 
 def _needs_javascript(page: HtmlElement) -> bool:

@@ -86,7 +86,7 @@ def _lock(document: Document) -> list[Index]:
     indexes = list(held.filter(tenant=document.tenant_id, agent=document.agent_id).order_by("pk"))
     fresh = _row(document).select_for_update().first()
     if fresh is None:
-        raise NotFound("No such document.")
+        raise NotFound("Looked for: document.")
     for name in ("enabled", "file", "sha256", "title", "given_title"):
         setattr(document, name, getattr(fresh, name))
     return indexes
@@ -114,7 +114,7 @@ def _row(document: Document) -> QuerySet[Document]:
 def _change(document: Document, **fields: object) -> None:
     document.updated_at = timezone.now()
     if not _row(document).update(updated_at=document.updated_at, **fields):
-        raise NotFound("No such document.")
+        raise NotFound("Looked for: document.")
 
 
 def _rows_of(document: Document, index: Index) -> QuerySet[IndexedPassage]:

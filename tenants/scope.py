@@ -52,7 +52,7 @@ def _one(rows: QuerySet[Row], row_id: str | UUID, what: str) -> Row:
     except ValueError:
         found = None
     if found is None:
-        raise NotFound(f"No such {what}.")
+        raise NotFound(f"Looked for: {what}.")
     return found
 
 

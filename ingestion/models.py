@@ -209,7 +209,7 @@ class CommonLexeme(models.Model):
 class Word(TenantOwned):
     """A word as a document writes it, by its folded form: how diacritics come back."""
 
-    pk = models.CompositePrimaryKey("document", "surface", "tenant")
+    pk = models.CompositePrimaryKey("document", "folded", "surface", "tenant")
     document = in_tenant("ingestion.Document", related_name="+")
     folded = models.CharField(max_length=64, db_collation="C")
     surface = models.CharField(max_length=64, db_collation="C")

@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Word',
             fields=[
-                ('pk', models.CompositePrimaryKey('document', 'surface', 'tenant', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('pk', models.CompositePrimaryKey('document', 'folded', 'surface', 'tenant', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('folded', models.CharField(db_collation='C', max_length=64)),
                 ('surface', models.CharField(db_collation='C', max_length=64)),
                 ('count', models.PositiveIntegerField()),

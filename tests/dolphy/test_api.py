@@ -9,12 +9,14 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.management import call_command
 from django.db import OperationalError
 from django.http import Http404
 from django.test import Client
+from django.urls import resolve
 from rest_framework import exceptions
 
 from dolphy.api import as_refusal
@@ -152,3 +154,23 @@ def test_the_documentation_page_needs_nothing_from_elsewhere(db: None) -> None:
     for address in loaded:
         assert address.startswith("/static/"), address
         assert finders.find(address.removeprefix("/static/")), address
+
+
+def guide() -> str:
+    return (settings.BASE_DIR / "docs" / "api.md").read_text()
+
+
+def test_the_guide_names_only_codes_and_statuses_that_exist() -> None:
+    real = {(refusal.status, refusal.code) for refusal in subclasses(DolphyError)}
+    rows = re.findall(r"^\| (\d{3}) \| (.*?) \|", guide(), re.MULTILINE)
+    assert len(rows) >= 10
+    for status, codes in rows:
+        for code in re.findall(r"`(\w+)`", codes):
+            assert (int(status), code) in real, code
+
+
+def test_the_guide_calls_only_addresses_that_exist() -> None:
+    calls = re.findall(r'curl [^\n]*?"\$DOLPHY/([^"?]+)', guide())
+    assert len(calls) >= 13
+    for path in calls:
+        resolve("/api/v1/" + re.sub(r"\$\w+", "00000000-0000-0000-0000-000000000000", path))

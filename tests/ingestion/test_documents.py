@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.files.storage import default_storage
 from django.db import connection
@@ -148,3 +151,46 @@ def test_enabling_reads_rows_by_their_passages(acme: World) -> None:
         rows = documents._rows_of(acme.document, acme.index)
         plan = rows.explain()
     assert "Seq Scan" not in plan
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", ["disable", "delete"])
+def test_an_act_waits_for_a_swap_instead_of_deadlocking_with_it(acme: World, act: str) -> None:
+    """A swap locks the index, then the document; so it must be able to, whoever waits for it."""
+    swap = psycopg.connect(**connection.get_connection_params())
+    swap.execute("SELECT 1 FROM ingestion_index WHERE id = %s FOR UPDATE", [acme.index.pk])
+    actor = threading.Thread(target=_act, args=(act, acme.document))
+    actor.start()
+    _wait_until_someone_waits_for(swap)
+    swap.execute("SET lock_timeout = '2s'")
+    swap.execute("SELECT 1 FROM ingestion_document WHERE id = %s FOR UPDATE", [acme.document.pk])
+    swap.commit()
+    swap.close()
+    actor.join(timeout=30)
+    assert not actor.is_alive()
+    assert found(acme) == set()
+    assert counted(acme) == 0
+
+
+def _act(act: str, document: Document) -> None:
+    try:
+        if act == "delete":
+            documents.delete(document)
+        else:
+            documents.set_enabled(document, False)
+    finally:
+        connection.close()
+
+
+def _wait_until_someone_waits_for(holder: psycopg.Connection[Any]) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))",
+                [holder.info.backend_pid],
+            )
+            if cursor.fetchone():
+                return
+        time.sleep(0.02)
+    pytest.fail("nobody waits for the index")

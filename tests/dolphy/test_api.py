@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import re
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ from rest_framework import exceptions
 from dolphy.api import as_refusal
 from dolphy.errors import DolphyError, NotFound
 from tests.factories import World
+
+import_module("dolphy.urls")  # and with it every module that declares a refusal
 
 
 @pytest.mark.parametrize(

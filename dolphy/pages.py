@@ -50,8 +50,21 @@ class Order:
         return Q(**{f"{names[0]}__{step}e": values[0]}) & beyond
 
 
-NEWEST_FIRST = Order({"created_at": datetime.fromisoformat, "id": UUID}, falling=True)
-BY_POSITION = Order({"position": int}, falling=False)
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None or not 2000 <= moment.year < 9000:
+        raise ValueError("No row was made then.")
+    return moment
+
+
+def _position(number: int) -> int:
+    if not 0 <= int(number) < 2**31:
+        raise ValueError("No row lies there.")
+    return int(number)
+
+
+NEWEST_FIRST = Order({"created_at": _moment, "id": UUID}, falling=True)
+BY_POSITION = Order({"position": _position}, falling=False)
 
 
 def page(
@@ -79,10 +92,6 @@ def _decode(cursor: str, order: Order) -> list[Any]:
     try:
         plain = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         values = [read(value) for read, value in zip(order.columns.values(), plain, strict=True)]
-        if any(isinstance(one, datetime) and one.tzinfo is None for one in values):
-            raise ValueError("a moment without its zone")
-        if any(isinstance(one, int) and not 0 <= one < 2**31 for one in values):
-            raise ValueError("no position")
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InvalidInput(fields={"cursor": ["This is not a cursor of ours."]}) from None
     return values

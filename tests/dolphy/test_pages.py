@@ -40,6 +40,8 @@ def test_a_cursor_is_read_back() -> None:
         [NOW, None],
         [NOW, ["x"]],
         ["2026-01-01T00:00:00", str(uuid4())],
+        ["0001-01-01T00:00:00+14:00", str(uuid4())],
+        ["9999-12-31T23:59:59-14:00", str(uuid4())],
         ["not a moment", str(uuid4())],
         [5, str(uuid4())],
         [NOW, str(uuid4()), 1],

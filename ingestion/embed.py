@@ -20,6 +20,7 @@ from dolphy.embedding import Embedder, Vectors
 from ingestion.models import Index, IngestionJob
 
 KEPT_SECONDS = 86_400
+_SPACE = b"space"
 Progress = Callable[[int, int], None]
 
 
@@ -34,7 +35,7 @@ def vectors_for(
     """Shape (len(texts), dimensions). Raises what the embedder raises; finished batches are kept."""
     keys = [text_key(text) for text in texts]
     wanted = dict(zip(keys, texts, strict=True))
-    known = _in_index(index, list(wanted)) | _beside_job(job, embedder)
+    known = vectors_in(index, list(wanted)) | _beside_job(job, embedder)
     missing = [key for key in wanted if key not in known]
     done = len(wanted) - len(missing)
     progress(done, len(wanted))
@@ -42,7 +43,7 @@ def vectors_for(
         batch = missing[start : start + embedder.batch]
         fresh = embedder.embed_passages([wanted[key] for key in batch])
         known |= dict(zip(batch, fresh, strict=True))
-        _keep(job, {key: known[key] for key in batch})
+        _keep(job, embedder, {key: known[key] for key in batch})
         progress(done + start + len(batch), len(wanted))
     if not keys:
         return np.empty((0, embedder.space.dimensions), np.float32)
@@ -61,12 +62,13 @@ def _name(job: IngestionJob) -> str:
     return f"ingestion:vectors:{job.pk}"
 
 
-def _in_index(index: Index, keys: list[uuid.UUID]) -> dict[uuid.UUID, Vectors]:
+def vectors_in(index: Index, keys: Sequence[uuid.UUID]) -> dict[uuid.UUID, Vectors]:
+    """The vectors that an index holds of these texts, each of shape (dimensions,)."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT ON (text_key) text_key, vector::text FROM ingestion_indexedpassage "
             "WHERE index_id = %s AND tenant_id = %s AND text_key = ANY(%s)",
-            [index.pk, index.tenant_id, keys],
+            [index.pk, index.tenant_id, list(keys)],
         )
         return {key: np.fromstring(text[1:-1], np.float32, sep=",") for key, text in cursor}
 
@@ -74,6 +76,9 @@ def _in_index(index: Index, keys: list[uuid.UUID]) -> dict[uuid.UUID, Vectors]:
 def _beside_job(job: IngestionJob, embedder: Embedder) -> dict[uuid.UUID, Vectors]:
     try:
         kept = valkey().hgetall(_name(job))
+        if kept and kept.pop(_SPACE, None) != str(embedder.space).encode():
+            valkey().delete(_name(job))  # kept by an attempt in another space
+            return {}
     except RedisError:  # nothing kept means everything is embedded: slower, never wrong
         return {}
     width = embedder.space.dimensions * 4
@@ -84,9 +89,10 @@ def _beside_job(job: IngestionJob, embedder: Embedder) -> dict[uuid.UUID, Vector
     }
 
 
-def _keep(job: IngestionJob, vectors: dict[uuid.UUID, Vectors]) -> None:
+def _keep(job: IngestionJob, embedder: Embedder, vectors: dict[uuid.UUID, Vectors]) -> None:
     try:
         pipe = valkey().pipeline()
+        pipe.hset(_name(job), _SPACE, str(embedder.space))
         pipe.hset(_name(job), mapping={key.bytes: v.tobytes() for key, v in vectors.items()})
         pipe.expire(_name(job), KEPT_SECONDS)
         pipe.execute()

@@ -38,6 +38,18 @@ class WorkerDied(DolphyError):
     code = "worker_died"
 
 
+class IndexRetired(Unavailable):
+    """Another index has taken this one's place meanwhile; the work is done again for that one."""
+
+    code = "index_retired"
+
+
+class SpaceMismatch(Unavailable):
+    """This agent's passages were embedded by something else than what answers for their space now."""
+
+    code = "space_mismatch"
+
+
 class BrokerUnavailable(Unavailable):
     """The queue does not answer; the job is kept and starts when it is back."""
 

@@ -28,6 +28,7 @@ from ingestion.models import Document, IngestionJob
 from ingestion.parsing import ParsedDocument, parse
 from ingestion.segment import Segment, segment
 from ingestion.swap import Prepared, swap
+from ingestion.trust import check_trust
 
 logger = logging.getLogger(__name__)
 Stage = IngestionJob.Stage
@@ -61,6 +62,7 @@ def ingest(job_id: uuid.UUID | str) -> IngestionJob | None:
 
 def _ingest(job: IngestionJob) -> None:
     index = index_for(job.agent)
+    check_trust(index)
     embedder = embedding.of(space_of(index))
 
     _at(job, Stage.PARSING)

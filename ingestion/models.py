@@ -63,7 +63,12 @@ class EmbeddingSpace(models.Model):
 
 
 class Index(TenantOwned):
-    """How an agent's passages are found: one space; an exact scan, or an HNSW graph of its own."""
+    """How an agent's passages are found: one space; an exact scan, or an HNSW graph of its own.
+
+    `trusted` is the last probe's verdict (see probe.py), `probe_ignored` the operator's word that
+    it does not count. An index that is built beside another says whether vectors may be copied
+    from that one or are all embedded anew.
+    """
 
     class State(models.TextChoices):
         BUILDING = "building"
@@ -76,7 +81,11 @@ class Index(TenantOwned):
     has_graph = models.BooleanField(default=False)
     passages = models.PositiveIntegerField(default=0)
     passages_at_statistics = models.PositiveIntegerField(default=0)
+    trusted = models.BooleanField(default=True)
+    probe_ignored = models.BooleanField(default=False)
+    copies_vectors = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    retired_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -92,10 +101,61 @@ class Index(TenantOwned):
                 condition=Q(state__in=["building", "serving", "retired"]),
                 name="index_state_is_known",
             ),
+            models.CheckConstraint(
+                condition=~Q(state="retired") | Q(retired_at__isnull=False),
+                name="index_retired_says_when",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"index {self.pk} ({self.state})"
+
+
+class Figures(models.Model):
+    """What a self-cosine probe measured: stored vectors against the same texts embedded now.
+
+    `compared` passages had their text unchanged; `changed` ones did not and tell nothing; `below`
+    counts those under the threshold. A probe that could not measure says why in `error_code`.
+    """
+
+    measured_at = models.DateTimeField(default=timezone.now)
+    compared = models.PositiveIntegerField(default=0)
+    changed = models.PositiveIntegerField(default=0)
+    below = models.PositiveIntegerField(default=0)
+    median = models.FloatField(null=True)
+    lowest = models.FloatField(null=True)
+    error_code = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        abstract = True
+        get_latest_by = "measured_at"
+
+
+class IndexProbe(TenantOwned, Figures):
+    """One probe of one agent's index; `analysers` counts its passages by analyser version."""
+
+    id = models.BigAutoField(primary_key=True)
+    index = in_tenant("ingestion.Index", related_name="probes")
+    analysers = models.JSONField(default=dict)
+
+    class Meta(Figures.Meta):
+        indexes = [models.Index(fields=["index", "-measured_at"], name="index_probe_newest")]
+
+    def __str__(self) -> str:
+        return f"index {self.index_id}: {self.median}"
+
+
+class SpaceProbe(Figures):
+    """One probe of an embedding space, over passages spread across its agents."""
+
+    id = models.BigAutoField(primary_key=True)
+    space = models.ForeignKey(EmbeddingSpace, models.CASCADE, related_name="probes")
+
+    class Meta(Figures.Meta):
+        indexes = [models.Index(fields=["space", "-measured_at"], name="space_probe_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.space}: {self.median}"
 
 
 class Document(TenantOwned):

@@ -59,6 +59,12 @@ def segment(
     )
 
 
+def title_within(title: str, count_tokens: CountTokens, max_tokens: int) -> str:
+    """A document's title as its passages carry it: at most an eighth of the limit."""
+    room = (max_tokens - MARGIN) // (2 * HEADING_SHARE)
+    return next(_spans(title, room, count_tokens), "")
+
+
 def sentences(text: str) -> list[str]:
     """Sentences of one paragraph; not after an abbreviation, an initial or a number (`2. madde`)."""
     found, start = [], 0
@@ -105,7 +111,7 @@ class _Cutter:
     def __init__(self, title: str, count_tokens: CountTokens, max_tokens: int) -> None:
         self.count = count_tokens
         self.limit = max_tokens - MARGIN
-        self.title = self._shortened(title, self.limit // (2 * HEADING_SHARE))
+        self.title = title_within(title, count_tokens, max_tokens)
 
     def section(self, heading: tuple[str, ...], blocks: list[Block]) -> Iterator[Segment]:
         path = self._short_path(heading)

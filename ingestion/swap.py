@@ -19,7 +19,7 @@ from dolphy.embedding import Vectors
 from ingestion import files
 from ingestion.analyse import ANALYSER_VERSION, Lexemes
 from ingestion.embed import text_key
-from ingestion.errors import JobLost
+from ingestion.errors import IndexRetired, JobLost
 from ingestion.models import Document, Index, IngestionJob
 from ingestion.segment import Segment
 
@@ -48,9 +48,11 @@ class Prepared:
 
 def swap(job: IngestionJob, index: Index, prepared: Prepared) -> None:
     """Replace the document's passages and end the job. Raises `JobLost` and changes nothing when
-    the job was cancelled or taken over meanwhile."""
+    the job was cancelled or taken over meanwhile, `IndexRetired` when the index was replaced."""
     with transaction.atomic():
-        Index.objects.select_for_update().get(pk=index.pk, tenant=index.tenant_id)
+        locked = Index.objects.select_for_update().get(pk=index.pk, tenant=index.tenant_id)
+        if locked.state != Index.State.SERVING:
+            raise IndexRetired
         document = Document.objects.select_for_update().get(
             pk=job.document_id, tenant=job.tenant_id
         )

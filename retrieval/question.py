@@ -6,13 +6,12 @@ answer the question is embedded again, and the trace says where its vector came 
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 from redis.exceptions import RedisError
 
 from dolphy import embedding
 from dolphy.cache import valkey
+from dolphy.embedding.remembered import name_of
 from retrieval.errors import EmptyQuestion, QuestionNotText, QuestionTooLong, WordlessQuestion
 
 LONGEST = 2_000
@@ -43,7 +42,7 @@ def embedded(space: embedding.Space, question: str) -> tuple[embedding.Vectors, 
     Raises `SpaceNotServed` when this installation embeds in another space, cached or not.
     """
     embedder = embedding.of(space)
-    name = _name(space, question)
+    name = name_of(space, question)
     if (kept := _kept(name, space)) is not None:
         return kept, "cache"
     vector = embedder.embed_question(question)
@@ -62,7 +61,3 @@ def _kept(name: str, space: embedding.Space) -> embedding.Vectors | None:
     if not isinstance(value, bytes) or len(value) != space.dimensions * 4:
         return None
     return np.frombuffer(value, np.float32)
-
-
-def _name(space: embedding.Space, question: str) -> str:
-    return f"question:{space}:{hashlib.sha256(question.encode()).hexdigest()}"

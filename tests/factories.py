@@ -19,7 +19,15 @@ from dolphy import embedding
 from ingestion.analyse import analyse_passage, normalise
 from ingestion.embed import text_key
 from ingestion.indexes import index_for
-from ingestion.models import CommonLexeme, Document, Index, IngestionJob, Passage, Word
+from ingestion.models import (
+    CommonLexeme,
+    Document,
+    Index,
+    IndexProbe,
+    IngestionJob,
+    Passage,
+    Word,
+)
 from ingestion.swap import index_rows
 from retrieval.models import Trace
 from tenants.models import Agent, ApiKey, Membership, Tenant, User
@@ -71,6 +79,7 @@ def make_world(slug: str) -> World:
     key, secret = ApiKey.issue(tenant, "all")
     index = index_for(agent)
     CommonLexeme.objects.create(tenant=tenant, index=index, lexeme=f"{index.pk}:iade", passages=60)
+    IndexProbe.objects.create(tenant=tenant, agent=agent, index=index, compared=2, median=1, lowest=1)
     return World(tenant, user, agent, other, index, document, job, trace, key, secret)
 
 

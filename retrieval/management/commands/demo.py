@@ -22,19 +22,18 @@ from ingestion.models import IngestionJob
 from ingestion.receive import receive
 from retrieval import demo
 from retrieval.retrieve import retrieve
-from retrieval.show import evidence_table
+from retrieval.show import evidence_table, terminal
 from tenants.models import Agent
 
 WORKER_SECONDS = 60
 ROWS = 3
-WIDTH = 132
 
 
 class Command(BaseCommand):
     help = "Ingest the demo documents through a Celery worker, ask questions, show the evidence."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        console = Console(width=None if sys.stdout.isatty() else WIDTH)
+        console = terminal(sys.stdout)
         console.rule("Dolphy demo")
         embedding.configured()  # warm what loads lazily, before anything is timed
         call_command("migrate", verbosity=0, interactive=False)

@@ -6,11 +6,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
-from rich.console import Console
 
 from dolphy.errors import DolphyError
 from retrieval.retrieve import Retrieval, retrieve
-from retrieval.show import as_json, candidates_table, evidence_table
+from retrieval.show import as_json, candidates_table, evidence_table, terminal
 from retrieval.traces import record
 from tenants.models import Fusion
 from tenants.scope import agent_named
@@ -42,7 +41,7 @@ class Command(BaseCommand):
         self._show(found, str(trace.pk), explain=options["explain"])
 
     def _show(self, found: Retrieval, trace: str, *, explain: bool) -> None:
-        console = Console(file=self.stdout)  # type: ignore[arg-type]
+        console = terminal(self.stdout)
         if not found.evidence:
             console.print("No evidence: the agent has no passages that come near.")
         console.print(evidence_table(found))

@@ -1,12 +1,16 @@
 """Turkish stems: Snowball's, repaired where it is known to be wrong, and a prefix beside them.
 
 Snowball needs diacritics for its vowel harmony, so a word is stemmed as written and folded; both
-stems are kept. Two repairs: the possessive -sI leaves its s (`iadesi` → `iades`), and short words
-lose too much (`oda` → `o`, which collides with the pronoun). The first five letters stand beside
-the stem, because Turkish words share their beginning even where a rule misses the suffix.
+stems are kept. Three repairs: the possessive -sI leaves its s (`iadesi` → `iades`); short words
+lose too much (`oda` → `o`, which collides with the pronoun; `kartı` → `kar`); and short roots are
+not reached at all (`evde`, `geliyor`), so the commonest ones stand here with the suffixes that they
+take. The first five letters stand beside the stem, because Turkish words share their beginning even
+where a rule misses the suffix.
 """
 
 from __future__ import annotations
+
+import re
 
 import snowballstemmer
 
@@ -17,12 +21,53 @@ _SHORTEST = 3
 _VOWELS = frozenset("aeiou")
 _snowball = snowballstemmer.stemmer("turkish")
 
+_NOUNS = """
+adim adres alan banka beden bilgi borc cihaz dava depo ders dil ev fatura fiyat form gun hesab
+hesap hizmet iade iban kargo kart kod konu kredi kupon kural kutu limit link marka mesaj model
+musteri odeme paket para plan program proje puan renk reng resim saat saha sayfa sepet servis sinif
+sirket site sube sure sut tablo talep taleb tarih taksit tutar ulke urun vergi yas yil yol
+"""
+_VERBS = """
+ara bas bekle bul cek cik don gec gel gir gonder gor iste kal kaydet kes kur ode ogren oku sat sec
+sil sor tut unut uye ver yap yaz yukle
+"""
+
+_CASE = "[yn]?[iuae]|n?[iu]n|n?[dt][ae]n?|y?l[ae]|c[ae]"
+_NOUN_ENDING = re.compile(
+    "(?:l[ae]r)?(?:[iu]?m[iu]z|[iu]?n[iu]z|[iu]?m|[iu]?n|s?[iu]|l[ae]r[iu])?"
+    f"(?:{_CASE})?(?:ki(?:l[ae]r)?(?:n?[iu]n|n?[iuae]|n?d[ae]n?)?)?(?:[dt][iu]r)?$"
+)
+_VERB_ENDING = re.compile(
+    "(?:y?[ae]bil|y?[ae]m[ae]|[iu]?n|[iu]l|m[ae])?"
+    "(?:m[ae]k|m[ae]|[iu]yor|y?[ae]c[ae][kg]|[ae]r|[iu]r|r|d[iu]|t[iu]|m[iu]s|m[ae]l[iu]|s[ae]|y?[iu]p"
+    "|d[iu][kg]|t[iu][kg])"
+    "(?:[iu]m|[iu]z|s[iu]n|s[iu]n[iu]z|n[iu]z|m|n|k|l[ae]r|[iu]n[iu]z)?"
+    "(?:[dt][iu]r|d[iu]|s[ae]|l[ae]r)?$"
+)
+_ROOTS = {
+    **dict.fromkeys(_NOUNS.split(), _NOUN_ENDING),
+    **dict.fromkeys(_VERBS.split(), _VERB_ENDING),
+}
+_SOFTENED = {"hesab": "hesap", "reng": "renk", "taleb": "talep"}
+_LONGEST_ROOT = max(map(len, _ROOTS))
+
 
 def turkish_stems(word: str) -> tuple[str, ...]:
     """Folded stems of a lower-cased word: as written, as typed without diacritics, first five."""
     folded = fold(word)
+    if root := _root(folded):
+        return tuple(dict.fromkeys((root, folded[:PREFIX])))
     found = [_repaired(fold(_snowball.stemWord(spelling)), folded) for spelling in (word, folded)]
     return tuple(dict.fromkeys([*found, folded[:PREFIX]]))
+
+
+def _root(folded: str) -> str:
+    """The common root whose suffixes explain the whole rest of the word, or nothing."""
+    for length in range(min(len(folded), _LONGEST_ROOT), 1, -1):
+        root = folded[:length]
+        if root in _ROOTS and _ROOTS[root].match(folded, length):
+            return _SOFTENED.get(root, root)
+    return ""
 
 
 def _repaired(stem: str, folded: str) -> str:

@@ -8,6 +8,8 @@ makes the second delivery harmless.
 import os
 
 from celery import Celery
+from celery.schedules import crontab
+from celery.signals import worker_ready
 from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
@@ -38,9 +40,24 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "sweep": {"task": "ingestion.tasks.sweep", "schedule": 30.0},
+        "probe nightly": {
+            "task": "ingestion.tasks.probe_nightly",
+            "schedule": crontab(hour="3", minute="20"),
+        },
+        "probe doubtful": {"task": "ingestion.tasks.probe_doubtful", "schedule": 600.0},
+        "remove retired indexes": {
+            "task": "ingestion.tasks.remove_retired_indexes",
+            "schedule": 60.0,
+        },
     },
 )
 app.autodiscover_tasks()
+
+
+@worker_ready.connect
+def probe_at_start(**_: object) -> None:
+    """A worker that starts may have brought another embedder with it."""
+    app.send_task("ingestion.tasks.probe_all_spaces", expires=600)
 
 
 def workers_answer(seconds: float) -> bool:

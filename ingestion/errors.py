@@ -45,7 +45,7 @@ class IndexRetired(Unavailable):
 
 
 class SpaceMismatch(Unavailable):
-    """This agent's passages were embedded by something else than what answers for their space now."""
+    """This agent's passages were embedded by something else than what embeds questions now."""
 
     code = "space_mismatch"
 

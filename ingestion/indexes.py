@@ -24,6 +24,13 @@ def space_of(index: Index) -> embedding.Space:
     return embedding.Space(row.provider, row.model, row.dimensions, row.revision)
 
 
+def still_serves(index: Index) -> bool:
+    """False once another index has taken its place."""
+    return Index.objects.filter(
+        pk=index.pk, tenant=index.tenant_id, state=Index.State.SERVING
+    ).exists()
+
+
 def index_for(agent: Agent) -> Index:
     """The index that serves this agent, made now if there is none."""
     if index := serving_index(agent):

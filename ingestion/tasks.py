@@ -13,7 +13,9 @@ from dolphy.errors import Unavailable
 from ingestion.graph import fit_now
 from ingestion.ingest import ingest
 from ingestion.models import Index, IngestionJob
+from ingestion.probe import doubtful, forget_old_probes, probe_index, probe_spaces, serving
 from ingestion.receive import enqueue
+from ingestion.reembed import remove_retired
 
 RETRY_SECONDS = 15
 UNHEARD = timedelta(seconds=60)
@@ -48,3 +50,38 @@ def sweep() -> int:
     for job in forgotten:
         enqueue(job)
     return len(forgotten)
+
+
+@shared_task(expires=600)
+def probe_all_spaces() -> None:
+    """At start: whether what embeds today is what embedded the passages."""
+    probe_spaces()
+
+
+@shared_task(expires=3600)
+def probe_nightly() -> None:
+    """Every space, and every agent as a task of its own, so that none of them is a long one."""
+    probe_spaces()
+    for key in serving().values_list("pk", flat=True):
+        probe_one.delay(key)
+    forget_old_probes()
+
+
+@shared_task(expires=600)
+def probe_doubtful() -> None:
+    """What is not trusted may have been put right; what is new was never looked at."""
+    for key in doubtful().values_list("pk", flat=True).distinct():
+        probe_one.delay(key)
+
+
+@shared_task(expires=3600)
+def probe_one(index_id: int) -> None:
+    index = serving().filter(pk=index_id).first()
+    if index is not None:
+        probe_index(index)
+
+
+@shared_task(expires=60)
+def remove_retired_indexes() -> None:
+    """Indexes that others have replaced, once no search can be reading them."""
+    remove_retired()

@@ -18,8 +18,9 @@ from time import perf_counter
 from typing import Any
 
 from ingestion.analyse import ANALYSER_VERSION, Root, analyse_question
-from ingestion.indexes import space_of
+from ingestion.indexes import space_of, still_serves
 from ingestion.models import Index, serving_index
+from ingestion.trust import check_trust
 from retrieval import question as asked
 from retrieval.errors import BadLimit, UnknownFusion
 from retrieval.statement import Settings, candidates, settings_of
@@ -64,7 +65,8 @@ def retrieve(
 ) -> Retrieval:
     """The evidence for one question of one agent.
 
-    Raises the refusals of `retrieval.errors`, `SpaceNotServed` and `EmbedderUnavailable`.
+    Raises the refusals of `retrieval.errors`, `SpaceNotServed`, `SpaceMismatch` and
+    `EmbedderUnavailable`.
     An agent without passages answers with no evidence.
     """
     clock = _Clock()
@@ -73,14 +75,17 @@ def retrieve(
     index = serving_index(agent)
     if index is None:
         return _nothing(agent, question, settings, clock)
+    trust = check_trust(index)
     roots = analyse_question(question, agent.language)
     clock.lap("analyse")
     vector, source = asked.embedded(space_of(index), question)
     clock.lap("embed")
     rows = candidates(index, roots, vector, settings)
+    if not rows and index.passages and not still_serves(index):
+        return retrieve(agent, question, limit=limit, fusion=fusion)  # replaced meanwhile
     clock.lap("statement")
     trace = _trace(agent, question, settings, index, roots, rows)
-    trace |= {"vector_from": source, "embedded": question}
+    trace |= {"trust": trust, "vector_from": source, "embedded": question}
     evidence = tuple(_evidence(row) for row in sorted(_kept(rows), key=lambda row: row.rank))
     clock.lap("trace")
     return Retrieval(evidence, trace | {"timings_ms": clock.laps})

@@ -1,0 +1,143 @@
+"""`manage.py explain TRACE [--document URI]`: why the evidence came in this order, then and now."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.core.management import BaseCommand, CommandError
+from rich.console import Console
+
+from dolphy.errors import DolphyError, NotFound
+from ingestion.models import Document
+from retrieval.fates import Fate, fates, ordinal
+from retrieval.models import Trace
+from retrieval.replay import DEEPEST, Replay, reach, replay
+from retrieval.show import candidates_table
+
+WIDTH = 132
+
+
+class Command(BaseCommand):
+    help = "Show a stored trace, replay it, and say where a document ended and why."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("trace", metavar="TRACE", help="the id of a trace")
+        parser.add_argument("--document", metavar="URI", help="say where this document ended")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            trace = stored(options["trace"])
+            again = replay(trace)
+            ended = _ended(trace, options["document"]) if options["document"] else None
+        except DolphyError as error:
+            raise CommandError(f"{error.code}: {error.message}") from error
+        if options["json"]:
+            self.stdout.write(_as_json(trace, again, ended))
+        else:
+            self._show(trace, again, ended)
+
+    def _show(self, trace: Trace, again: Replay, ended: dict[str, Any] | None) -> None:
+        console = Console(file=self.stdout, width=None if self.stdout.isatty() else WIDTH)  # type: ignore[arg-type]
+        record = trace.record
+        console.print(trace.question, style="bold", markup=False, highlight=False)
+        console.print(f"{trace.agent} · {trace.created_at:%F %T} UTC · {record.get('space')}")
+        console.print(_said(record["settings"]), highlight=False)
+        console.print(candidates_table(record))
+        if ended is not None:
+            console.rule("Where it ended")
+            for line in ended["lines"]:
+                console.print(line, markup=False, highlight=False)
+        console.rule("Asked again now")
+        for line in _verdict(again):
+            console.print(line, markup=False, highlight=False)
+
+
+def stored(trace_id: str) -> Trace:
+    """The trace with its agent and tenant, or `NotFound`."""
+    try:
+        key = UUID(trace_id)
+    except ValueError:
+        raise NotFound(f"{trace_id!r} is not the id of a trace.") from None
+    found = Trace.objects.select_related("agent__tenant").filter(pk=key).first()
+    if found is None:
+        raise NotFound(f"There is no trace {trace_id}.")
+    if "settings" not in found.record:
+        raise NotFound(f"Trace {trace_id} holds no settings to replay.")
+    return found
+
+
+def _ended(trace: Trace, uri: str) -> dict[str, Any]:
+    """What became of the document then, passage by passage, or why it was not in the pool."""
+    found = fates(trace.record, uri)
+    lines = [_sentence(fate) for fate in found] or _absent(trace, uri)
+    return {"uri": uri, "in_pool": bool(found), "passages": _as_dicts(found), "lines": lines}
+
+
+def _as_dicts(found: Sequence[Fate]) -> list[dict[str, Any]]:
+    return [asdict(fate) for fate in found]
+
+
+def _sentence(fate: Fate) -> str:
+    return (
+        f"{fate.uri}#{fate.position}: {fate.verdict}: {fate.reason}; "
+        f"{fate.reached_by}, cosine {fate.similarity:.4f}."
+    )
+
+
+def _absent(trace: Trace, uri: str) -> list[str]:
+    document = Document.objects.filter(
+        tenant=trace.tenant_id, agent=trace.agent_id, uri=uri
+    ).first()
+    if document is None:
+        return [f"{uri} was not in the pool, and {trace.agent} has no document of that uri now."]
+    if not document.enabled:
+        return [f"{uri} was not in the pool. It is disabled now, so no branch looks at it."]
+    if document.state != Document.State.READY:
+        return [f"{uri} was not in the pool. It is not ready: {document.get_state_display()}."]
+    settings = trace.record["settings"]
+    return [
+        f"{uri} was not in the pool: none of its passages was among the "
+        f"{settings['semantic_depth']} nearest by meaning or the first "
+        f"{settings['lexical_depth']} by words.",
+        _out_of_reach(trace, uri),
+    ]
+
+
+def _out_of_reach(trace: Trace, uri: str) -> str:
+    rows = reach(trace, uri)
+    if not rows:
+        return f"Nor is it among the first {DEEPEST} of either branch now."
+    places = ((row["semantic_rank"], row["lexical_rank"], row["position"]) for row in rows)
+    semantic, lexical, position = min(places, key=lambda place: min(filter(None, place[:2])))
+    meaning = f"{ordinal(semantic)} by meaning" if semantic else f"beyond {DEEPEST} by meaning"
+    words = f"{ordinal(lexical)} by words" if lexical else "without a place by words"
+    return f"Looking {DEEPEST} deep now, its nearest passage is #{position}: {meaning}, {words}."
+
+
+def _verdict(again: Replay) -> list[str]:
+    order = "the same evidence in the same order" if again.same_evidence else "other evidence"
+    pool = "" if again.same_pool else ", from another pool"
+    return [f"It finds {order}{pool}.", *again.differences]
+
+
+def _said(settings: dict[str, Any]) -> str:
+    return " · ".join(f"{name} {value}" for name, value in settings.items())
+
+
+def _as_json(trace: Trace, again: Replay, ended: dict[str, Any] | None) -> str:
+    found = {
+        "id": str(trace.pk),
+        "agent": str(trace.agent),
+        "question": trace.question,
+        "created_at": trace.created_at.isoformat(),
+        "trace": trace.record,
+        "replay": again.as_dict(),
+        "document": ended,
+    }
+    return json.dumps(found, ensure_ascii=False, indent=2)

@@ -1,10 +1,12 @@
 """Retrieve: a question becomes evidence. Reads top to bottom.
 
-    check → embed (cached) → roots → one statement → evidence and trace
+    check → roots → respelled if need be → embed (cached) → one statement → evidence and trace
 
-The statement does the selecting (`statement.sql`); here the question is prepared for it and its
-rows are given their names. The trace holds every candidate of the pool with what each branch
-thought of it and why it was kept or dropped, so an order can be explained and replayed.
+A question goes in as typed; only one typed in capitals or without diacritics is embedded as the
+documents would write it (`typed.py`), and the trace says so. The statement does the selecting
+(`statement.sql`); here the question is prepared for it and its rows are given their names. The
+trace holds every candidate of the pool with what each branch thought of it and why it was kept or
+dropped, so an order can be explained and replayed.
 """
 
 from __future__ import annotations
@@ -22,8 +24,12 @@ from ingestion.indexes import space_of, still_serves
 from ingestion.models import Index, serving_index
 from ingestion.trust import check_trust
 from retrieval import question as asked
+from retrieval.answering import judge
 from retrieval.errors import BadLimit, UnknownFusion
+from retrieval.measured import Measured, measured
 from retrieval.statement import Settings, candidates, settings_of
+from retrieval.typed import restore
+from retrieval.vocabulary import lookup
 from tenants.models import Agent, Fusion
 
 MOST_EVIDENCE = 50
@@ -56,6 +62,12 @@ class Retrieval:
     trace: dict[str, Any]
 
     @property
+    def answers(self) -> bool | None:
+        """Whether the evidence answers at all; None where that was not measured for the space."""
+        answers: bool | None = self.trace["answering"]["answers"]
+        return answers
+
+    @property
     def timings_ms(self) -> dict[str, float]:
         return self.trace["timings_ms"]
 
@@ -71,32 +83,35 @@ def retrieve(
     """
     clock = _Clock()
     question = asked.checked(question)
-    settings = _settings(agent, limit, fusion)
     index = serving_index(agent)
+    known = measured(index.space) if index else Measured()
+    settings = _settings(agent, known, limit, fusion)
     if index is None:
         return _nothing(agent, question, settings, clock)
     trust = check_trust(index)
     roots = analyse_question(question, agent.language)
+    spelled = restore(question, lookup(agent), agent.language)
     clock.lap("analyse")
-    vector, source = asked.embedded(space_of(index), question)
+    vector, source = asked.embedded(space_of(index), spelled)
     clock.lap("embed")
     rows = candidates(index, roots, vector, settings)
     if not rows and index.passages and not still_serves(index):
         return retrieve(agent, question, limit=limit, fusion=fusion)  # replaced meanwhile
     clock.lap("statement")
     trace = _trace(agent, question, settings, index, roots, rows)
-    trace |= {"trust": trust, "vector_from": source, "embedded": question}
+    trace |= {"trust": trust, "vector_from": source, "embedded": spelled}
     evidence = tuple(_evidence(row) for row in sorted(_kept(rows), key=lambda row: row.rank))
+    trace["answering"] = judge(known.answering, trace)
     clock.lap("trace")
     return Retrieval(evidence, trace | {"timings_ms": clock.laps})
 
 
-def _settings(agent: Agent, limit: int | None, fusion: str | None) -> Settings:
+def _settings(agent: Agent, known: Measured, limit: int | None, fusion: str | None) -> Settings:
     if limit is not None and not 1 <= limit <= MOST_EVIDENCE:
         raise BadLimit
     if fusion is not None and fusion not in Fusion.values:
         raise UnknownFusion(f"Choose one of {', '.join(Fusion.values)}.")
-    return settings_of(agent, limit=limit, fusion=fusion)
+    return settings_of(agent, known, limit=limit, fusion=fusion)
 
 
 def _kept(rows: Sequence[Any]) -> list[Any]:
@@ -203,6 +218,7 @@ def _nothing(agent: Agent, question: str, settings: Settings, clock: _Clock) -> 
         "pool": {"candidates": 0, "available": 0, "underfilled": False},
         "roots": [],
         "candidates": [],
+        "answering": {"answers": False},
         "timings_ms": clock.laps,
     }
     return Retrieval((), trace)

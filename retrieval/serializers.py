@@ -47,6 +47,10 @@ class SearchAnswerSerializer(serializers.Serializer):
     question = serializers.CharField()
     trace = serializers.UUIDField()
     fusion = FusionName()
+    answers = serializers.BooleanField(
+        allow_null=True,
+        help_text="Whether the evidence answers at all; null where that was not measured.",
+    )
     evidence = EvidenceSerializer(many=True)
     timings_ms = serializers.DictField(child=serializers.FloatField())
     explanation = serializers.DictField(required=False, help_text="With `explain`: the trace.")

@@ -103,5 +103,16 @@ def as_json(retrieval: Retrieval) -> str:
 
 
 def evidence_dict(item: Evidence) -> dict[str, Any]:
-    names = ["rank", "score", "semantic", "lexical", "similarity", "document", "uri", "heading", "page", "text"]
-    return {name: getattr(item, name) for name in names}
+    names = [
+        "rank",
+        "score",
+        "semantic",
+        "lexical",
+        "similarity",
+        "document",
+        "uri",
+        "heading",
+        "page",
+        "text",
+    ]
+    return {name: getattr(item, name) for name in names.split()}

@@ -22,6 +22,7 @@ from dolphy.embedding import Vectors
 from ingestion.analyse import Root
 from ingestion.models import Index
 from ingestion.swap import quoted, scoped
+from retrieval.measured import Measured
 from tenants.models import Agent
 
 RRF_K = 60
@@ -45,19 +46,26 @@ class Settings:
     lexical_bound: int = LEXICAL_BOUND
 
 
-def settings_of(agent: Agent, *, limit: int | None = None, fusion: str | None = None) -> Settings:
-    """A branch by itself reads nothing of the other."""
+def settings_of(
+    agent: Agent, known: Measured, *, limit: int | None = None, fusion: str | None = None
+) -> Settings:
+    """The agent's own weights, else those known for its space. A branch by itself reads nothing of
+    the other."""
     chosen = fusion or agent.fusion
     return Settings(
         fusion=chosen,
-        semantic_weight=agent.semantic_weight,
-        lexical_weight=agent.lexical_weight,
+        semantic_weight=_first(agent.semantic_weight, known.semantic_weight),
+        lexical_weight=_first(agent.lexical_weight, known.lexical_weight),
         semantic_depth=0 if chosen == "lexical" else agent.semantic_depth,
         lexical_depth=0 if chosen == "semantic" else agent.lexical_depth,
         limit=limit or agent.evidence_limit,
         document_cap=agent.document_cap,
         strongest_document_cap=agent.strongest_document_cap,
     )
+
+
+def _first(own: float | None, known: float) -> float:
+    return known if own is None else own
 
 
 def candidates(

@@ -36,6 +36,7 @@ class SearchView(TenantView):
             "question": trace.question,
             "trace": trace.pk,
             "fusion": retrieval.trace["settings"]["fusion"],
+            "answers": retrieval.answers,
             "evidence": [asdict(one) for one in retrieval.evidence],
             "timings_ms": retrieval.timings_ms,
         }

@@ -118,9 +118,9 @@ def between(low: float, high: float) -> list[Any]:
 class Agent(models.Model):
     """One assistant of a tenant, with its own documents and settings.
 
-    Weights are relative (0.8 and 0.2 mean what 8 and 2 would); depths are candidates a branch may
-    bring into the pool; the caps bound how many passages of one document become evidence, the
-    strongest document (that of the first passage) having its own.
+    Weights left empty are those measured for the embedding space, else 0.8 and 0.2. Depths are
+    candidates that a branch may bring into the pool. The caps bound how many passages of one
+    document become evidence, the strongest document (that of the first passage) having its own.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -129,8 +129,8 @@ class Agent(models.Model):
     name = models.CharField(max_length=200)
     language = models.CharField(max_length=8, default="tr")
     fusion = models.CharField(max_length=16, choices=Fusion.choices, default=Fusion.CALIBRATED)
-    semantic_weight = models.FloatField(default=0.8, validators=between(0, 1))
-    lexical_weight = models.FloatField(default=0.2, validators=between(0, 1))
+    semantic_weight = models.FloatField(null=True, blank=True, validators=between(0, 1))
+    lexical_weight = models.FloatField(null=True, blank=True, validators=between(0, 1))
     semantic_depth = models.PositiveSmallIntegerField(default=40, validators=between(1, 200))
     lexical_depth = models.PositiveSmallIntegerField(default=40, validators=between(0, 200))
     evidence_limit = models.PositiveSmallIntegerField(default=8, validators=between(1, 50))
@@ -149,6 +149,11 @@ class Agent(models.Model):
                 & Q(lexical_weight__gte=0, lexical_weight__lte=1)
                 & (Q(semantic_weight__gt=0) | Q(lexical_weight__gt=0)),
                 name="agent_weights_are_usable",
+            ),
+            models.CheckConstraint(
+                condition=Q(semantic_weight__isnull=True, lexical_weight__isnull=True)
+                | Q(semantic_weight__isnull=False, lexical_weight__isnull=False),
+                name="agent_weights_come_together",
             ),
             models.CheckConstraint(
                 condition=Q(semantic_depth__range=(1, 200), lexical_depth__range=(0, 200)),

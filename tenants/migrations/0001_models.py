@@ -28,8 +28,8 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=200)),
                 ('language', models.CharField(default='tr', max_length=8)),
                 ('fusion', models.CharField(choices=[('calibrated', 'Calibrated'), ('rrf', 'Rrf'), ('semantic', 'Semantic'), ('lexical', 'Lexical')], default='calibrated', max_length=16)),
-                ('semantic_weight', models.FloatField(default=0.8, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)])),
-                ('lexical_weight', models.FloatField(default=0.2, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)])),
+                ('semantic_weight', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)])),
+                ('lexical_weight', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)])),
                 ('semantic_depth', models.PositiveSmallIntegerField(default=40, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(200)])),
                 ('lexical_depth', models.PositiveSmallIntegerField(default=40, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(200)])),
                 ('evidence_limit', models.PositiveSmallIntegerField(default=8, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(50)])),
@@ -134,6 +134,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='agent',
             constraint=models.CheckConstraint(condition=models.Q(('semantic_weight__gte', 0), ('semantic_weight__lte', 1), ('lexical_weight__gte', 0), ('lexical_weight__lte', 1), models.Q(('semantic_weight__gt', 0), ('lexical_weight__gt', 0), _connector='OR')), name='agent_weights_are_usable'),
+        ),
+        migrations.AddConstraint(
+            model_name='agent',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lexical_weight__isnull', True), ('semantic_weight__isnull', True)), models.Q(('lexical_weight__isnull', False), ('semantic_weight__isnull', False)), _connector='OR'), name='agent_weights_come_together'),
         ),
         migrations.AddConstraint(
             model_name='agent',

@@ -45,6 +45,10 @@ class Command(BaseCommand):
         if not found.evidence:
             console.print("No evidence: the agent has no passages that come near.")
         console.print(evidence_table(found))
+        if found.answers is False:
+            console.print("[yellow]The documents do not seem to answer this question.[/]")
+        if found.trace.get("embedded", found.trace["question"]) != found.trace["question"]:
+            console.print(f"[dim]read as: {found.trace['embedded']}[/]")
         if explain:
             console.print(candidates_table(found.trace))
         laps = " · ".join(f"{name} {value:.1f} ms" for name, value in found.timings_ms.items())

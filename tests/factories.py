@@ -19,6 +19,7 @@ from dolphy import embedding
 from ingestion.analyse import analyse_passage, normalise
 from ingestion.embed import text_key
 from ingestion.indexes import index_for
+from ingestion.ingest import ingest
 from ingestion.models import (
     CommonLexeme,
     Document,
@@ -28,6 +29,7 @@ from ingestion.models import (
     Passage,
     Word,
 )
+from ingestion.receive import receive
 from ingestion.swap import index_rows
 from retrieval.models import Trace
 from tenants.models import Agent, ApiKey, Membership, Tenant, User
@@ -79,7 +81,8 @@ def make_world(slug: str) -> World:
     key, secret = ApiKey.issue(tenant, "all")
     index = index_for(agent)
     CommonLexeme.objects.create(tenant=tenant, index=index, lexeme=f"{index.pk}:iade", passages=60)
-    IndexProbe.objects.create(tenant=tenant, agent=agent, index=index, compared=2, median=1, lowest=1)
+    probed = {"compared": 2, "median": 1, "lowest": 1}
+    IndexProbe.objects.create(tenant=tenant, agent=agent, index=index, **probed)
     return World(tenant, user, agent, other, index, document, job, trace, key, secret)
 
 
@@ -159,3 +162,12 @@ def _index(document: Document, texts: Sequence[str]) -> None:
 @lru_cache(maxsize=1000)
 def _vector(text: str) -> tuple[float, ...]:
     return tuple(embedding.configured().embed_passages([text])[0].tolist())
+
+
+def ingest_text(agent: Agent, uri: str, text: str) -> Document:
+    """A Markdown document that went the whole way of ingestion, in this process."""
+    job = receive(agent, name=uri, data=text.encode(), uri=uri)
+    ingest(job.pk)
+    job.refresh_from_db()
+    assert job.state == IngestionJob.State.SUCCEEDED, f"{job.error_code}: {job.error}"
+    return Document.objects.get(pk=job.document_id)

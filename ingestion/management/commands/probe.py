@@ -87,12 +87,12 @@ def _numbers(probe: SpaceProbe | IndexProbe) -> dict[str, Any]:
 
 
 def _table(spaces: list[SpaceProbe], found: list[tuple[Index, IndexProbe]]) -> Table:
-    table = Table("what", "space", "median", "lowest", "compared", "changed", "", box=None)
+    table = Table("agent", "median", "lowest", "compared", "changed", "verdict", box=None)
     for probe in spaces:
-        table.add_row("all agents", str(probe.space), *_cells(probe), probe.error_code)
+        table.add_row(f"all in {probe.space}", *_cells(probe), probe.error_code)
     for index, figures in found:
         verdict = figures.error_code or trust_of(index)
-        table.add_row(str(index.agent), str(index.space), *_cells(figures), verdict)
+        table.add_row(str(index.agent), *_cells(figures), verdict)
     return table
 
 

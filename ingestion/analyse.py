@@ -16,6 +16,7 @@ from functools import lru_cache
 from ingestion.analysis import codes
 from ingestion.analysis.fold import clean, fold, lower
 from ingestion.analysis.languages import UnknownLanguage, stemmer
+from ingestion.analysis.pairs import PAIR_WEIGHT, neighbours
 from ingestion.analysis.stopwords import stop_words
 from ingestion.analysis.tokens import ACRONYM, EMAIL, IBAN, NUMBER, PHONE, URL, WORD, Token, tokens
 from ingestion.analysis.vocabulary import surface_forms
@@ -28,6 +29,7 @@ __all__ = [
     "analyse_passage",
     "analyse_question",
     "normalise",
+    "question_pairs",
     "surface_forms",
 ]
 
@@ -56,21 +58,28 @@ class Root:
     """One meaningful word of a question.
 
     Present in a passage when any of `stemmed` is among its stemmed lexemes or any of `plain` among
-    its plain ones.
+    its plain ones. `weight` multiplies its idf: 1, or less for a pair of words.
     """
 
     surface: str
     stemmed: tuple[str, ...]
     plain: tuple[str, ...]
+    weight: float = 1.0
 
 
-def analyse_passage(text: str, language: str = "tr") -> Lexemes:
-    """The lexemes of a passage. Raises `UnknownLanguage`."""
+def analyse_passage(text: str, language: str = "tr", *, pairs: bool = False) -> Lexemes:
+    """The lexemes of a passage, with the pairs of neighbouring words if asked for.
+
+    Raises `UnknownLanguage`.
+    """
     stemmer(language)
     stemmed: set[str] = set()
     plain: set[str] = set()
     previous: Token | None = None
-    for token in tokens(clean(text)):
+    found = list(tokens(clean(text)))
+    if pairs:
+        stemmed.update(lexeme for lexeme, _, _ in neighbours(found, language))
+    for token in found:
         forms = _passage_forms(token.kind, token.text, language)
         stemmed.update(forms.stemmed)
         plain.update(forms.plain)
@@ -96,6 +105,18 @@ def analyse_question(text: str, language: str = "tr", *, limit: int = 32) -> tup
             if len(meaningful) >= limit:
                 return tuple(meaningful.values())
     return tuple((meaningful or stopped).values())[:limit]
+
+
+def question_pairs(text: str, language: str = "tr", *, limit: int = 16) -> tuple[Root, ...]:
+    """The neighbouring meaningful words of a question as roots of less weight, at most `limit`."""
+    stemmer(language)
+    found: dict[str, Root] = {}
+    for lexeme, first, second in neighbours(tokens(clean(text)), language):
+        if len(found) >= limit:
+            break
+        surface = f"{first.text} {second.text}"
+        found.setdefault(lexeme, Root(surface, (lexeme,), (), PAIR_WEIGHT))
+    return tuple(found.values())
 
 
 def normalise(text: str) -> str:

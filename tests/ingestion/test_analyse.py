@@ -11,6 +11,7 @@ from ingestion.analyse import (
     analyse_passage,
     analyse_question,
     normalise,
+    question_pairs,
     surface_forms,
 )
 
@@ -171,3 +172,24 @@ def test_surface_forms_hold_the_beginnings_of_turkish_words() -> None:
 def test_normalised_texts_are_equal_when_only_case_spacing_and_punctuation_differ() -> None:
     assert normalise("Ankara’da  İADE,\nvar!") == normalise("ankara'da iade var")
     assert normalise("iade var") != normalise("iade yok")
+
+
+def test_a_pair_is_two_meaningful_neighbours_in_either_order() -> None:
+    passage = analyse_passage("Kartın kredisi ile TR-1234 kodunun fiyatı", pairs=True)
+    pairs = question_pairs("Kredi kartı nedir? Kodunuzun TR-1234'ü, fiyatı")
+    assert [pair.surface for pair in pairs] == [
+        "Kredi kartı",
+        "kartı Kodunuzun",
+        "Kodunuzun TR-1234'ü",
+        "TR-1234'ü fiyatı",
+    ]
+    assert [present(pair, passage) for pair in pairs] == [True, False, True, False]
+    assert all(0 < pair.weight < 1 for pair in pairs)
+
+
+def test_pairs_are_left_out_unless_asked_for() -> None:
+    text = "İade süresi on dört gündür"
+    assert not [lexeme for lexeme in analyse_passage(text).stemmed if "+" in lexeme]
+    with_pairs = analyse_passage(text, pairs=True)
+    assert set(analyse_passage(text).stemmed) < set(with_pairs.stemmed)
+    assert len(question_pairs("kargo " * 3 + "iade " * 3 + "a b c d", limit=2)) == 2

@@ -13,13 +13,15 @@ Tell = Callable[[int, int], None]
 
 @contextmanager
 def bar(what: str) -> Iterator[Tell]:
-    """A bar that is told (done, total) and vanishes at the end."""
+    """A bar that is told (done, total) and vanishes at the end; none where nobody watches."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    console = Console(stderr=True)
+    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with shown:
         task = shown.add_task(what, total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from ingestion.models import serving_index
 from retrieval.evaluation import metrics
 from retrieval.evaluation.dataset import Dataset, Question
 from retrieval.evaluation.slices import AS_TYPED, SLICES
@@ -16,6 +15,7 @@ from retrieval.retrieve import Retrieval, retrieve
 from tenants.models import Agent
 
 LIMIT = metrics.RECALL_DEPTH
+SETTINGS_SHOWN = ("semantic_weight", "lexical_weight", "semantic_depth", "lexical_depth")
 Keep = Callable[[dict[str, Any]], None]
 Progress = Callable[[int, int], None]
 
@@ -72,13 +72,14 @@ class Asker:
     progress: Progress
 
     def typed(self, dataset: Dataset) -> Run:
-        asked = []
+        asked: list[Asked] = []
+        about: dict[str, Any] = {}
         for number, question in enumerate(dataset.questions, 1):
-            asked.append(self._ask(dataset.name, AS_TYPED, question, question.text))
+            item, trace = self._ask(dataset.name, AS_TYPED, question, question.text)
+            asked.append(item)
+            about = about or self._about(trace)
             self.progress(number, len(dataset.questions))
-        return Run(
-            dataset.name, AS_TYPED, self.fusions[0], tuple(asked), dataset.skipped, 0, self._about()
-        )
+        return Run(dataset.name, AS_TYPED, self.fusions[0], tuple(asked), dataset.skipped, 0, about)
 
     def sliced(self, typed: Run, name: str) -> Run:
         """The same questions in the spelling of a slice. One that it leaves as it was is not asked
@@ -90,26 +91,29 @@ class Asker:
                 asked.append(item)
             else:
                 changed += 1
-                asked.append(self._ask(typed.dataset, name, item.question, text))
+                asked.append(self._ask(typed.dataset, name, item.question, text)[0])
             self.progress(number, len(typed.asked))
         return Run(
             typed.dataset, name, typed.default, tuple(asked), typed.skipped, changed, typed.about
         )
 
-    def _ask(self, dataset: str, name: str, question: Question, text: str) -> Asked:
+    def _ask(
+        self, dataset: str, name: str, question: Question, text: str
+    ) -> tuple[Asked, dict[str, Any]]:
+        """The question under every fusion, and the default's trace."""
         found = {fusion: _timed(self.agent, text, fusion) for fusion in self.fusions}
         answers = {fusion: _answer(item, ms, question) for fusion, (item, ms) in found.items()}
         trace = found[self.fusions[0]][0].trace
         asked = Asked(question, text, answers, _fate(trace, question))
         self.keep(_line(dataset, name, asked, trace))
-        return asked
+        return asked, trace
 
-    def _about(self) -> dict[str, Any]:
-        names = ("semantic_weight", "lexical_weight", "semantic_depth", "lexical_depth")
-        settings = {name: getattr(self.agent, name) for name in names}
-        index = serving_index(self.agent)
-        passages = index.passages if index else 0
-        return {"language": self.agent.language, "passages": passages, "settings": settings}
+    def _about(self, trace: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "language": self.agent.language,
+            "passages": trace["passages"],
+            "settings": {name: trace["settings"][name] for name in SETTINGS_SHOWN},
+        }
 
 
 def _timed(agent: Agent, text: str, fusion: str) -> tuple[Retrieval, float]:

@@ -13,9 +13,9 @@ from ingestion.analyse import analyse_question
 from retrieval.evaluation.errors import BadSetting
 from tenants.models import Agent
 
+WEIGHTS = ("semantic_weight", "lexical_weight")
 SETTINGS = (
-    "semantic_weight",
-    "lexical_weight",
+    *WEIGHTS,
     "semantic_depth",
     "lexical_depth",
     "document_cap",
@@ -40,7 +40,7 @@ def parsed(given: Iterable[str]) -> dict[str, Any]:
         if name in found:
             raise BadSetting(f"{name} is set twice.")
         found[name] = _value(name, value.strip())
-    return found
+    return found | _other_weight(found)
 
 
 def varied(agent: Agent, values: dict[str, Any]) -> Agent:
@@ -54,6 +54,15 @@ def varied(agent: Agent, values: dict[str, Any]) -> Agent:
     except ValidationError as error:
         raise BadSetting(" ".join(error.messages)) from error
     return changed
+
+
+def _other_weight(values: dict[str, Any]) -> dict[str, float]:
+    """What a weight that is set alone leaves to the other: together they are 1."""
+    given = [name for name in WEIGHTS if name in values]
+    if len(given) != 1:
+        return {}
+    (other,) = set(WEIGHTS) - set(given)
+    return {other: round(1 - values[given[0]], 6)}
 
 
 def _field(name: str) -> Field[Any, Any]:

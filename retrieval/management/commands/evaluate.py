@@ -30,7 +30,7 @@ from retrieval.evaluation.slices import SLICES
 from tenants.models import Agent, Fusion
 from tenants.scope import agent_named
 
-WIDTH = 150
+WIDTH = 160
 
 
 class Command(BaseCommand):

@@ -16,7 +16,7 @@ Figures = Mapping[str, Any]
 
 
 def heading(run: Figures) -> str:
-    parts = [f"{run['questions']} questions"]
+    parts = [f"{run['questions']} questions, {run['passages']} passages in {run['language']}"]
     if run["slice"] != AS_TYPED:
         parts.append(f"{run['changed']} of them spelled otherwise")
     if run["skipped"]:

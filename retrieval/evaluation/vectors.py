@@ -51,10 +51,7 @@ def _open(space: Space) -> sqlite3.Connection:
     file = file_of(space)
     file.parent.mkdir(parents=True, exist_ok=True)
     store = sqlite3.connect(file, timeout=_PATIENCE)
-    store.execute(
-        "CREATE TABLE IF NOT EXISTS vectors "
-        "(key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
-    )
+    store.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
     return store
 
 

@@ -54,7 +54,7 @@ def test_every_fusion_is_measured_and_the_scratch_tenant_is_gone(
     assert 0 < calibrated["p50_ms"] <= calibrated["p95_ms"]
     assert run["fusions"]["rrf"]["against_default"].keys() >= {"wins", "losses", "ties", "ci95"}
     assert run["results"]["q2"]["ranks"]["lexical"] == 1
-    assert "tiny, as typed: 3 questions, 1 more have no known answer" in shown
+    assert "tiny, as typed: 3 questions, 4 passages in tr, 1 more have no known answer" in shown
     assert not Tenant.objects.exists()
 
 

@@ -40,6 +40,7 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "sweep": {"task": "ingestion.tasks.sweep", "schedule": 30.0},
+        "websites": {"task": "ingestion.crawl.tasks.sweep_websites", "schedule": 30.0},
         "probe nightly": {
             "task": "ingestion.tasks.probe_nightly",
             "schedule": crontab(hour="3", minute="20"),
@@ -52,6 +53,7 @@ app.conf.update(
     },
 )
 app.autodiscover_tasks()
+app.autodiscover_tasks(["ingestion.crawl"])
 
 
 @worker_ready.connect

@@ -443,3 +443,6 @@ def serving_index(agent: Agent) -> Index | None:
         .filter(tenant=agent.tenant_id, agent=agent.pk, state=Index.State.SERVING)
         .first()
     )
+
+
+import ingestion.crawl.models  # noqa: E402,F401  (Django finds models here; it needs the above)

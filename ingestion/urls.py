@@ -3,6 +3,7 @@
 from django.urls import path
 
 from ingestion import views
+from ingestion.crawl import views as crawl
 
 urlpatterns = [
     path("agents/<str:agent_id>/documents", views.DocumentsView.as_view()),
@@ -15,4 +16,12 @@ urlpatterns = [
     path("jobs/<str:job_id>", views.JobView.as_view()),
     path("jobs/<str:job_id>/cancel", views.CancelView.as_view()),
     path("jobs/<str:job_id>/retry", views.RetryView.as_view()),
+    path("agents/<str:agent_id>/websites", crawl.WebsitesView.as_view()),
+    path("websites/<str:website_id>", crawl.WebsiteView.as_view()),
+    path("websites/<str:website_id>/pages", crawl.WebsitePagesView.as_view()),
+    path("websites/<str:website_id>/syncs", crawl.SyncsView.as_view()),
+    path("syncs/<str:sync_id>", crawl.SyncView.as_view()),
+    path("syncs/<str:sync_id>/cancel", crawl.CancelSyncView.as_view()),
+    path("syncs/<str:sync_id>/pause", crawl.PauseSyncView.as_view()),
+    path("syncs/<str:sync_id>/resume", crawl.ResumeSyncView.as_view()),
 ]

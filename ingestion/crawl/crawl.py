@@ -1,0 +1,181 @@
+"""Crawl: a website becomes documents, a slice at a time. Reads top to bottom.
+
+    start → robots → take pages from the frontier → fetch → settle → … → finish
+
+A slice lasts some seconds and is done by whoever holds the sync's lease; then the sync goes back
+into the queue, so a large website does not keep a worker from the uploads of others. Pages are
+fetched by a few threads and settled one after another in the order of the frontier, each in a
+transaction that also renews the lease: a worker that dies loses nothing but its unfinished pages,
+one whose sync was paused, cancelled or taken over stops at its next page.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from django.db import DatabaseError
+from django.utils import timezone
+
+from dolphy.errors import DolphyError, Unavailable
+from ingestion.crawl import frontier, robots
+from ingestion.crawl.accept import bytes_allowed
+from ingestion.crawl.errors import FetchError, SyncLost
+from ingestion.crawl.fetch import Fetched, Fetcher
+from ingestion.crawl.finish import finish, learn_and_deliver, may_learn
+from ingestion.crawl.frontier import Walk
+from ingestion.crawl.models import Page, Sync
+from ingestion.crawl.normalise import normalised
+from ingestion.crawl.politeness import wait_for_turn
+from ingestion.crawl.robots import Robots, origin_of
+from ingestion.crawl.settle import MAX_STARTS, Refused, settle
+
+logger = logging.getLogger(__name__)
+
+SLICE_SECONDS = 20.0
+AT_ONCE = 4
+BATCH = 16
+PATIENCE = 3.0  # a longer pause is waited for outside the worker
+RETRY_SECONDS = 15.0
+ROBOTS_TRIES = 3
+Task = Refused | Future[Fetched | FetchError]
+
+
+def crawl(sync_id: uuid.UUID | str, *, fetcher: Fetcher | None = None) -> float | None:
+    """Work on a sync for one slice. Returns after how many seconds the next one is due, or None
+    when the sync has ended, is paused, or is somebody else's."""
+    sync = Sync.objects.select_related("website", "agent__tenant").filter(pk=sync_id).first()
+    if sync is None or not sync.start():
+        return None
+    try:
+        wait = _slice(Walk.of(sync), fetcher or Fetcher())
+    except SyncLost:
+        return None
+    except Unavailable as error:
+        wait = RETRY_SECONDS
+        _release(sync, wait, error)
+    except DatabaseError:
+        raise  # the lease runs out, and the sync goes on elsewhere
+    except Exception as error:
+        logger.exception("Sync %s failed", sync.pk)
+        known = error if isinstance(error, DolphyError) else DolphyError(type(error).__name__)
+        sync.finish(Sync.State.FAILED, code=known.code, message=known.message)
+        wait = None
+    return wait
+
+
+def _slice(walk: Walk, fetcher: Fetcher) -> float | None:
+    end = time.monotonic() + SLICE_SECONDS
+    wait = _begin(walk, fetcher)
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="fetch") as threads:
+        while not wait and time.monotonic() < end:
+            pages = frontier.take(walk, _batch(walk))
+            tasks, wait = _asked(walk, pages, fetcher, threads)
+            for page, task in tasks:
+                settle(walk, page, task.result() if isinstance(task, Future) else task)
+            if may_learn(walk):
+                learn_and_deliver(walk)
+            if not pages:
+                wait = frontier.next_moment(walk)
+                if wait is None and finish(walk):
+                    return None
+    _release(walk.sync, wait or 0.0)
+    return wait or 0.0
+
+
+def _begin(walk: Walk, fetcher: Fetcher) -> float | None:
+    """Ask for robots.txt first; then the frontier holds the start, and sitemaps named there.
+
+    Returns the seconds to wait when robots.txt is to be asked for again.
+    """
+    origin = origin_of(walk.website.url)
+    found = walk.sync.robots.get(origin)
+    if found is None or (found["error"] and found["tries"] < ROBOTS_TRIES):
+        rules = _ask(walk, fetcher, origin, tries=found["tries"] if found else 0)
+        walk.sync.report()
+        tries = walk.sync.robots[origin]["tries"]
+        if rules.error and tries < ROBOTS_TRIES:
+            return float(2**tries)
+    if not walk.seen().filter(url=walk.website.url).exists():
+        frontier.add(walk, [walk.website.url], depth=0)
+        listed = [normalised(url, walk.website.url) for url in _rules(walk, origin).sitemaps]
+        frontier.add(walk, filter(None, listed), depth=0, kind=Page.Kind.SITEMAP)
+        walk.sync.report()
+    return None
+
+
+def _ask(walk: Walk, fetcher: Fetcher, origin: str, *, tries: int = 0) -> Robots:
+    rules = robots.ask(fetcher, origin)
+    walk.sync.robots[origin] = {**robots.as_rows(rules), "tries": tries + 1}
+    return rules
+
+
+def _rules(walk: Walk, origin: str) -> Robots:
+    found = walk.sync.robots[origin]
+    return Robots(found["text"], found["error"])
+
+
+def _delay(walk: Walk) -> float:
+    return max(walk.website.delay, _rules(walk, origin_of(walk.website.url)).delay)
+
+
+def _batch(walk: Walk) -> int:
+    """As many pages as the pauses between them let through in a few seconds."""
+    delay = _delay(walk)
+    return BATCH if not delay else max(1, min(BATCH, int(PATIENCE / delay)))
+
+
+def _asked(
+    walk: Walk, pages: list[Page], fetcher: Fetcher, threads: ThreadPoolExecutor
+) -> tuple[list[tuple[Page, Task]], float | None]:
+    """Pages with what will come of them, in their order; and how long to wait when the server's
+    pause is longer than a worker should sit through."""
+    tasks: list[tuple[Page, Task]] = []
+    end = time.monotonic() + 2 * PATIENCE
+    host, delay = urlsplit(walk.website.url).netloc, _delay(walk)
+    for place, page in enumerate(pages):
+        refusal = _refusal(walk, page, fetcher)
+        patience = min(PATIENCE, end - time.monotonic())
+        if refusal is None and (wait := wait_for_turn(host, delay, patience)):
+            frontier.put_back(walk, pages[place:])
+            return tasks, wait
+        tasks.append((page, refusal or threads.submit(_fetch, fetcher, page)))
+    return tasks, None
+
+
+def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | None:
+    """Why a page is not even asked for."""
+    if page.tries > MAX_STARTS:
+        return Refused("worker_died", is_failure=True)
+    origin = origin_of(page.url)
+    if origin not in walk.sync.robots:
+        _ask(walk, fetcher, origin)
+    rules = _rules(walk, origin)
+    if rules.error:
+        return Refused("robots_unreachable", is_failure=True)
+    if page.kind != Page.Kind.SITEMAP and not rules.allows(page.url):
+        return Refused("robots")
+    return None
+
+
+def _fetch(fetcher: Fetcher, page: Page) -> Fetched | FetchError:
+    known = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
+    if not (page.document_id or page.code or page.kind == Page.Kind.SITEMAP):
+        known = {}  # its content was never delivered, so it is needed again
+    headers = {name: value for name, value in known.items() if value}
+    try:
+        return fetcher.fetch(page.url, bytes_allowed(page), headers=headers)
+    except FetchError as error:
+        return error
+
+
+def _release(sync: Sync, wait: float, error: DolphyError | None = None) -> None:
+    sync.release(
+        until=timezone.now() + timedelta(seconds=wait) if wait else None,
+        code=error.code if error else "",
+        message=error.message if error else "",
+    )

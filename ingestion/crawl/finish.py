@@ -1,0 +1,227 @@
+"""Finish: nothing waits any more. What repeats is learned, what is gone is removed, the sync ends.
+
+A page goes only when the sync is complete: the start was read, no server and no page failed, no
+limit was met. Otherwise a page that was not found may merely not have been looked for. Each step
+can be repeated, so a worker that dies here is followed by one that does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from dolphy.errors import DolphyError, NotFound
+from ingestion import documents
+from ingestion.crawl import boilerplate, frontier
+from ingestion.crawl.content import unpacked
+from ingestion.crawl.deliver import deliver_held
+from ingestion.crawl.errors import StartFailed
+from ingestion.crawl.frontier import Walk
+from ingestion.crawl.models import Page, Sync, Website
+from ingestion.crawl.settle import DIRECTIONS, MAX_HOPS, PAGES_FAILED
+from ingestion.models import Document
+from ingestion.parsing import parse
+from ingestion.parsing.media_type import HTML
+
+START_FAILED = "start_failed"
+WITH_CONTENT = (
+    "website_id = %s AND tenant_id = %s AND seen = %s "
+    "AND state <> 'waiting' AND code = '' AND kind = 'page'"
+)
+LEARN_FROM = 20  # pages, before the first of them are delivered
+
+# The page is there but cannot be read now: what it said before goes on answering.
+KEPT = {
+    "unreadable",
+    "empty_file",
+    "no_content",
+    "needs_javascript",
+    "garbled_text",
+    "too_complex",
+    "broken_file",
+    "password_protected",
+    "unsupported_media_type",
+    "page_too_large",
+    "too_large",
+}
+
+
+def finish(walk: Walk) -> bool:
+    """End the sync, or put pages back into the frontier and return False. Raises `SyncLost`."""
+    if _restore_lost_content(walk):
+        return False
+    learn_and_deliver(walk)
+    start = _start(walk)
+    if start is None or (start.code and start.code != "excluded"):
+        walk.because(START_FAILED)
+    walk.sync.report()
+    if not walk.sync.reasons:
+        _remove_gone(walk)
+    _end(walk, start)
+    return True
+
+
+def learn_and_deliver(walk: Walk) -> None:
+    """Learn what repeats over all pages; deliver those that wait for it or that it concerns."""
+    walk.repeated = _learned(walk)
+    for page in _concerned(walk):
+        with transaction.atomic():
+            try:
+                with transaction.atomic():
+                    deliver_held(walk, page)
+                page.state = Page.State.DONE
+            except DolphyError as error:
+                walk.count("failed", error.code)
+                walk.because(PAGES_FAILED)
+                page.state, page.code, page.content_hash = Page.State.DONE, error.code, ""
+            page.save()
+            walk.sync.report()
+
+
+def may_learn(walk: Walk) -> bool:
+    """Whether the first sync has seen enough to deliver what it holds."""
+    held = walk.seen().filter(state=Page.State.HELD)
+    return walk.repeated is None and held[:LEARN_FROM].count() >= LEARN_FROM
+
+
+def _restore_lost_content(walk: Walk) -> int:
+    """Pages that pointed to another address for their content, where it is not, are fetched for
+    themselves."""
+    pointing = walk.seen().filter(state=Page.State.DONE, code__in=["canonical", "duplicate"])
+    targets = {
+        page.url: page
+        for page in walk.pages()
+        .filter(url__in=pointing.values("alias_of"))
+        .only("url", "seen", "code", "content_hash")
+    }
+    lost = [
+        page
+        for page in pointing.only("alias_of", "code", "content_hash")
+        if not _is_held_by(walk, page, targets.get(page.alias_of))
+    ]
+    return frontier.again(walk, lost) if lost else 0
+
+
+def _is_held_by(walk: Walk, page: Page, target: Page | None) -> bool:
+    if target is None or target.seen != walk.sync.number:
+        return False
+    if page.code == "duplicate":
+        return target.code == "" and target.content_hash == page.content_hash
+    return target.code in DIRECTIONS | {""} | KEPT
+
+
+def _learned(walk: Walk) -> frozenset[int]:
+    values: list[Any] = [walk.website.pk, walk.website.tenant_id, walk.sync.number]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM ingestion_page WHERE {WITH_CONTENT}",  # noqa: S608
+            values,
+        )
+        (total,) = cursor.fetchone()
+        least = max(boilerplate.FEWEST_PAGES, int(total * boilerplate.SHARE) + 1)
+        cursor.execute(
+            "SELECT block, count(*) FROM ingestion_page, unnest(blocks) AS block "  # noqa: S608
+            f"WHERE {WITH_CONTENT} GROUP BY block HAVING count(*) >= %s",
+            [*values, least],
+        )
+        counts = dict(cursor.fetchall())
+    _remember(walk, counts, total)
+    return frozenset(counts)
+
+
+def _remember(walk: Walk, counts: dict[int, int], total: int) -> None:
+    """Keep the keys with a sample of their text, so that a person can see what is left out."""
+    texts = {int(one["key"]): one["text"] for one in walk.website.boilerplate}
+    for key in counts.keys() - texts.keys():
+        page = walk.seen().filter(code="", kind=Page.Kind.PAGE, blocks__contains=[key]).first()
+        if page is not None:
+            texts |= {
+                boilerplate.key(block): block.all_text()[:200]
+                for block in parse(unpacked(page.content), "", media_type=HTML).blocks
+            }
+    kept = [
+        {"key": str(key), "text": texts.get(key, ""), "pages": count}
+        for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    Website.objects.filter(pk=walk.website.pk, tenant=walk.website.tenant_id).update(
+        boilerplate=kept, learned_from=total
+    )
+    walk.website.boilerplate, walk.website.learned_from = kept, total
+
+
+def _concerned(walk: Walk) -> Iterator[Page]:
+    """Pages that wait to be delivered, or from which other blocks are to be dropped than were."""
+    repeated = walk.repeated or frozenset()
+    own = walk.seen().filter(code="", kind=Page.Kind.PAGE)
+    held = list(
+        own.filter(state=Page.State.HELD).order_by("depth", "url").values_list("pk", flat=True)
+    )
+    done = own.filter(state=Page.State.DONE).order_by("depth", "url")
+    others = [
+        key
+        for key, blocks, dropped in done.values_list("pk", "blocks", "dropped")
+        if repeated.intersection(blocks) != set(dropped)
+    ]
+    for key in held + others:
+        page = walk.pages().filter(pk=key).first()
+        if page is not None:
+            yield page
+
+
+def _start(walk: Walk) -> Page | None:
+    """The page that the start leads to, through redirects and canonical addresses."""
+    url = walk.website.url
+    for _ in range(MAX_HOPS + 2):
+        page = walk.seen().filter(url=url).first()
+        if page is None or page.code not in DIRECTIONS:
+            return page
+        url = page.alias_of
+    return None
+
+
+def _remove_gone(walk: Walk) -> None:
+    """Documents of pages that were not found, or have no content of their own any more."""
+    unseen = ~Q(seen=walk.sync.number)
+    emptied = ~Q(code="") & ~Q(code__in=KEPT)
+    with_document = walk.pages().filter(unseen | emptied, document__isnull=False)
+    for page in with_document.only("document_id", "tenant_id", "agent_id").order_by("url"):
+        with transaction.atomic():
+            walk.sync.gone += 1
+            walk.sync.report()
+            _delete_document(page)
+    walk.pages().filter(unseen).delete()
+
+
+def _delete_document(page: Page) -> None:
+    document = Document.objects.filter(
+        pk=page.document_id, tenant=page.tenant_id, agent=page.agent_id
+    ).first()
+    if document is None:
+        return
+    Page.objects.filter(tenant=page.tenant_id, document=document.pk).update(document=None)
+    try:
+        documents.delete(document)
+    except NotFound:  # somebody else was faster
+        return
+
+
+def _end(walk: Walk, start: Page | None) -> None:
+    sync, website = walk.sync, walk.website
+    now = timezone.now()
+    if website.every_hours:
+        Website.objects.filter(pk=website.pk, tenant=website.tenant_id).update(
+            next_sync_at=now + timedelta(hours=website.every_hours)
+        )
+    if START_FAILED not in sync.reasons:
+        sync.finish(Sync.State.PARTIAL if sync.reasons else Sync.State.COMPLETE)
+        return
+    why = StartFailed(f"({start.code})" if start else "")
+    is_empty = not (sync.added or sync.changed or sync.unchanged)
+    is_refused = start is not None and start.code != "robots_unreachable"
+    state = Sync.State.FAILED if is_empty and is_refused else Sync.State.PARTIAL
+    sync.finish(state, code=why.code, message=why.message)

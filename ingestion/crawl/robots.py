@@ -1,0 +1,67 @@
+"""robots.txt: asked once a sync for each server, and obeyed.
+
+A server without one allows everything. One whose robots.txt fails (5xx, no answer) is not crawled
+at all: what it would have forbidden is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from protego import Protego
+
+from ingestion.crawl.errors import FetchError
+from ingestion.crawl.fetch import USER_AGENT, Fetcher
+
+MOST_BYTES = 512 * 1024  # as much as the standard asks to be read
+LONGEST_DELAY = 60.0
+
+
+@dataclass(frozen=True)
+class Robots:
+    """What one server says. `error` is the code of why that is not known."""
+
+    text: str = ""
+    error: str = ""
+
+    def allows(self, url: str) -> bool:
+        return not self.error and bool(_parsed(self.text).can_fetch(url, USER_AGENT))
+
+    @property
+    def delay(self) -> float:
+        """Seconds between requests that the server asks for, up to a minute."""
+        return min(LONGEST_DELAY, float(_parsed(self.text).crawl_delay(USER_AGENT) or 0))
+
+    @property
+    def sitemaps(self) -> list[str]:
+        return list(_parsed(self.text).sitemaps)
+
+
+def ask(fetcher: Fetcher, origin: str) -> Robots:
+    """The rules of the server at `origin` (scheme and host)."""
+    try:
+        answer = fetcher.fetch(f"{origin}/robots.txt", lambda headers: 10 * MOST_BYTES, redirects=5)
+    except FetchError as error:
+        return Robots(error=error.code)
+    if answer.status == 429 or answer.status >= 500:
+        return Robots(error=f"http_{answer.status}")
+    if answer.status != 200:
+        return Robots()
+    return Robots(answer.body[:MOST_BYTES].decode("utf-8-sig", "replace").replace("\0", ""))
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def as_rows(robots: Robots) -> Mapping[str, str]:
+    return {"text": robots.text, "error": robots.error}
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Protego:
+    return Protego.parse(text)

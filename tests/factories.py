@@ -17,6 +17,7 @@ from django.test import Client
 
 from dolphy import embedding
 from ingestion.analyse import analyse_passage, normalise
+from ingestion.crawl.models import Page, Sync, Website
 from ingestion.embed import text_key
 from ingestion.indexes import index_for
 from ingestion.ingest import ingest
@@ -49,6 +50,8 @@ class World:
     document: Document
     job: IngestionJob
     trace: Trace
+    website: Website
+    sync: Sync
     key: ApiKey
     secret: str
 
@@ -78,12 +81,24 @@ def make_world(slug: str) -> World:
     trace = Trace.objects.create(
         tenant=tenant, agent=agent, question=f"{slug} {QUESTION}", record={"candidates": []}
     )
+    website, sync = make_website(document)
     key, secret = ApiKey.issue(tenant, "all")
     index = index_for(agent)
     CommonLexeme.objects.create(tenant=tenant, index=index, lexeme=f"{index.pk}:iade", passages=60)
     probed = {"compared": 2, "median": 1, "lowest": 1}
     IndexProbe.objects.create(tenant=tenant, agent=agent, index=index, **probed)
-    return World(tenant, user, agent, other, index, document, job, trace, key, secret)
+    return World(tenant, user, agent, other, index, document, job, trace, website, sync, key, secret)
+
+
+def make_website(document: Document) -> tuple[Website, Sync]:
+    """A website that has been crawled once, its one page being this document."""
+    owner = {"tenant_id": document.tenant_id, "agent_id": document.agent_id}
+    website = Website.objects.create(**owner, url="http://203.0.113.7/")
+    sync = Sync.objects.create(**owner, website=website, number=1, state=Sync.State.COMPLETE)
+    Page.objects.create(
+        **owner, website=website, document=document, url=website.url, seen=1, state=Page.State.DONE
+    )
+    return website, sync
 
 
 def make_agent(tenant: Tenant, slug: str, **fields: Any) -> Agent:

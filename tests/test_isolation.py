@@ -19,6 +19,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from ingestion.crawl.models import Sync, Website
 from ingestion.models import Document, IngestionJob
 from retrieval.retrieve import retrieve
 from tenants.models import ApiKey, Scope, Tenant
@@ -33,6 +34,8 @@ IDS = {
     "agent_id": lambda world: world.agent.pk,
     "document_id": lambda world: world.document.pk,
     "job_id": lambda world: world.job.pk,
+    "website_id": lambda world: world.website.pk,
+    "sync_id": lambda world: world.sync.pk,
 }
 # Addresses without an id answer with the caller's own rows only.
 LISTS = {("get", "agents")}
@@ -147,7 +150,7 @@ def test_another_tenants_id_and_an_id_of_nobody_read_the_same(
 ) -> None:
     foreign = endpoint.call(acme.client, globex)
     Tenant.objects.filter(pk=globex.tenant.pk).update(slug="initech")
-    for model in (Document, IngestionJob):
+    for model in (Document, IngestionJob, Sync, Website):
         model.objects.filter(tenant=globex.tenant.pk).delete()
     assert endpoint.call(acme.client, globex).json() == foreign.json()
 
@@ -181,7 +184,7 @@ def test_lists_hold_a_tenants_own_rows_only(
     assert str(acme.agent.pk) not in limited
 
 
-@pytest.mark.parametrize("what", ["documents", "jobs"])
+@pytest.mark.parametrize("what", ["documents", "jobs", "websites"])
 def test_the_rows_of_an_agent_are_its_own(what: str, acme: World, globex: World) -> None:
     found = acme.client.get(f"/{API}agents/{acme.agent.pk}/{what}").json()["results"]
     assert {row["agent"] for row in found} == {str(acme.agent.pk)}

@@ -1,6 +1,6 @@
 """The bytes of one file become blocks and a report. Pure: no settings, no database, no network."""
 
-from .archive import members
+from .archive import members, members_or_reasons
 from .blocks import Block, BlockKind, ParsedDocument, QuestionAnswer, Report
 from .errors import (
     BrokenFile,
@@ -35,5 +35,6 @@ __all__ = [
     "UnsupportedMediaType",
     "detect_media_type",
     "members",
+    "members_or_reasons",
     "parse",
 ]

@@ -20,7 +20,7 @@ from xml.etree.ElementTree import ParseError
 from lxml import etree
 
 from .clean import fold
-from .errors import BrokenFile, PasswordProtected, TooComplex
+from .errors import BrokenFile, ParsingError, PasswordProtected, TooComplex
 from .limits import MEGABYTE, Limits
 
 _ENCRYPTED = 0x1
@@ -116,17 +116,39 @@ def members(data: bytes, *, limits: Limits = Limits()) -> Iterator[tuple[str, by
     Names are relative, without `..`, drive letters, control characters or bidi marks, and unique.
     Raises BrokenFile, PasswordProtected, or TooComplex for bombs and for archives inside.
     """
+    for name, content in members_or_reasons(data, limits=limits):
+        if isinstance(content, ParsingError):
+            raise content
+        yield name, content
+
+
+def members_or_reasons(
+    data: bytes,
+    *,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Iterator[tuple[str, bytes | ParsingError]]:
+    """The same, with the reason in place of the bytes for a member that is damaged or an archive.
+
+    Raises what is wrong with the archive as a whole.
+    """
     package = Package(data, limits)
     seen: set[str] = set()
     for entry in package.entries:
         name = safe_name(_stored_name(entry))
         if _is_document(entry) and name:
-            content = package.read(entry)
-            if _is_archive(content):
-                raise TooComplex(f"It holds another archive ({name}); unpack that first.")
             unique = _unique(name, seen)
             seen.add(unique)
-            yield unique, content
+            yield unique, _content(package, entry, name)
+
+
+def _content(package: Package, entry: zipfile.ZipInfo, name: str) -> bytes | ParsingError:
+    try:
+        content = package.read(entry)
+    except ParsingError as error:
+        return error
+    if _is_archive(content):
+        return TooComplex(f"It holds another archive ({name}); unpack that first.")
+    return content
 
 
 def safe_name(name: str) -> str:

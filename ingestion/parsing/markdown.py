@@ -16,11 +16,14 @@ from .charset import decode
 from .clean import fold, keep_lines, strip_marks
 from .errors import TooComplex
 from .html import fragment_blocks
-from .limits import Limits
+from .limits import Deadline, Limits
 from .tables import table_block
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TITLE = re.compile(r"^title:[ \t]*(?:\"(.*)\"|'(.*)'|(.*))[ \t]*$", re.M | re.I)
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_PIECE = 300_000
+_DENSE = 3_000
 _TAG = re.compile(r"<[^>]*>")
 _PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
@@ -37,7 +40,36 @@ def read_markdown(data: bytes, limits: Limits) -> Reading:
         body = body[front.end() :]
         found = _TITLE.search(front.group(1))
         title = fold(next(filter(None, found.groups()), "")) if found else ""
-    return Reading(tuple(_Walk(_PARSER.parse(body)).blocks()), title=title, charset=charset)
+    deadline = Deadline(limits.seconds)
+    blocks: list[Block] = []
+    for piece in _pieces(body):
+        deadline.check()
+        _refuse_dense(piece)
+        blocks.extend(_Walk(_PARSER.parse(piece)).blocks())
+    return Reading(tuple(blocks), title=title, charset=charset)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A long text cut before headings, so that its tokens are not in memory all at once."""
+    piece: list[str] = []
+    size, fenced = 0, False
+    for line in text.splitlines(keepends=True):
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        if size > _PIECE and line.startswith("#") and not fenced:
+            yield "".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line)
+    yield "".join(piece)
+
+
+def _refuse_dense(text: str) -> None:
+    """Refuse a paragraph of thousands of marks, which takes the parser minutes."""
+    for paragraph in _BLANK_LINE.split(text):
+        is_table = "|" in paragraph.partition("\n")[0]
+        if not is_table and sum(map(paragraph.count, "[*_`<!&")) > _DENSE:
+            raise TooComplex("A paragraph in it holds thousands of marks.")
 
 
 class _Walk:

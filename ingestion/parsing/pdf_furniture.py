@@ -20,6 +20,10 @@ _PAGE_NUMBER = re.compile(
     r"^\W*(?:sayfa|page|s\.|p\.)?\s*(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:[/|]|of|-)\s*\d{1,4})?\W*$",
     re.I,
 )
+# What browsers print above and below a page: a date and time, an address and a page's number.
+_BROWSER = re.compile(
+    r"^\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}[:.]\d{2}\b|^(?:https?|file)://\S+\s+\d+/\d+$"
+)
 
 
 def remove_furniture(pages: list[PageText]) -> int:
@@ -32,7 +36,8 @@ def remove_furniture(pages: list[PageText]) -> int:
     for page, lines in zip(pages, edges, strict=True):
         gone: set[int] = set()
         for line in lines:
-            if keys[_key(line)] >= enough or (numbers >= 2 and _is_number(line)):
+            repeated = keys[_key(line)] >= enough or (numbers >= 2 and _is_number(line))
+            if repeated or _BROWSER.match(_text(line)):
                 gone.update(map(id, line))
                 removed += 1
         page.runs = [run for run in page.runs if id(run) not in gone]

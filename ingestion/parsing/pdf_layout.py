@@ -8,6 +8,7 @@ lines are joined to paragraphs by their spacing, indentation and ends.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -70,50 +71,102 @@ def _stand_in(grid: Grid) -> Run:
 
 def _regions(runs: list[Run], depth: int) -> Iterator[list[Run]]:
     """Runs in groups, each to be read line by line, in reading order."""
-    gutter = _gutter(runs) if depth < _MAX_DEPTH else None
-    if gutter is None:
+    gutter, stretches = _columns(runs) if depth < _MAX_DEPTH else (0.0, [])
+    if not stretches:
         if runs:
             yield runs
         return
-    full: list[Run] = []
-    band: list[Run] = []
-    for run in sorted(runs, key=lambda r: r.top):
-        if run.x0 < gutter - 1 and run.x1 > gutter + 1:
-            yield from _band(band, gutter, depth)
-            band = []
-            full.append(run)
+    for stretch in stretches:
+        if stretch.columns:
+            yield from _regions([r for r in stretch.runs if r.x1 <= gutter + 1], depth + 1)
+            yield from _regions([r for r in stretch.runs if r.x1 > gutter + 1], depth + 1)
         else:
-            if full:
-                yield full
-                full = []
-            band.append(run)
-    if full:
-        yield full
-    yield from _band(band, gutter, depth)
+            yield stretch.runs
 
 
-def _band(runs: list[Run], gutter: float, depth: int) -> Iterator[list[Run]]:
-    yield from _regions([run for run in runs if run.x1 <= gutter + 1], depth + 1)
-    yield from _regions([run for run in runs if run.x1 > gutter + 1], depth + 1)
+@dataclass(slots=True)
+class _Stretch:
+    """Part of a region from some height down to another: in columns or across the page."""
+
+    runs: list[Run]
+    columns: bool
+    crossed: bool
 
 
-def _gutter(runs: list[Run]) -> float | None:
-    """The x of a white gutter between two columns of prose, or None."""
+def _columns(runs: list[Run]) -> tuple[float, list[_Stretch]]:
+    """The gutter that most text stands in columns around, and the stretches it makes."""
     texts = [run for run in runs if run.text]
     if len(texts) < 2 * _MIN_COLUMN_LINES:
-        return None
+        return 0.0, []
     left, right = min(r.x0 for r in texts), max(r.x1 for r in texts)
-    width = right - left
-    total = sum(len(run.text) for run in texts)
-    best: tuple[float, float] | None = None
-    for step in range(50, 151):
-        x = left + width * step / 200
-        crossing = sum(len(r.text) for r in texts if r.x0 < x - 1 and r.x1 > x + 1)
-        if crossing <= 0.35 * total and _are_columns(texts, x):
-            score = crossing + abs(x - (left + right) / 2) / width
-            if best is None or score < best[0]:
-                best = (score, x)
-    return best[1] if best else None
+    starts = Counter(round(r.x0) for r in texts)
+    best: tuple[int, float, list[_Stretch]] = (0, 0.0, [])
+    for start, count in starts.items():
+        if count >= _MIN_COLUMN_LINES and 0.2 < (start - left) / max(right - left, 1) < 0.8:
+            gutter = start - 3.0
+            stretches = _stretches(runs, gutter)
+            size = sum(len(r.text) for s in stretches if s.columns for r in s.runs)
+            if size > best[0]:
+                best = (size, gutter, stretches)
+    return best[1], _merged(best[2], best[1])
+
+
+def _stretches(runs: list[Run], gutter: float) -> list[_Stretch]:
+    """Stretches from top to bottom; a white band, or a line across the gutter, parts them."""
+    stretches: list[_Stretch] = []
+    bottom = 0.0
+    for run in sorted(runs, key=lambda r: r.top):
+        crossed = run.x0 < gutter - 1 and run.x1 > gutter + 1
+        apart = run.top > bottom + 0.9 * run.size
+        if not stretches or stretches[-1].crossed != crossed or (apart and not crossed):
+            stretches.append(_Stretch([], False, crossed))
+        stretches[-1].runs.append(run)
+        bottom = max(bottom, run.bottom)
+    for stretch in stretches:
+        texts = [run for run in stretch.runs if run.text]
+        stretch.columns = not stretch.crossed and _are_columns(texts, gutter)
+    return stretches
+
+
+def _merged(stretches: list[_Stretch], gutter: float) -> list[_Stretch]:
+    """Neighbouring stretches as one, headings and short ends of columns with their columns."""
+    merged: list[_Stretch] = []
+    for stretch in stretches:
+        last = merged[-1] if merged else None
+        if last is None or not _belongs(stretch, last, gutter):
+            merged.append(_Stretch(list(stretch.runs), stretch.columns, stretch.crossed))
+        else:
+            last.runs.extend(stretch.runs)
+            last.columns |= stretch.columns
+    whole: list[_Stretch] = []
+    for stretch in merged:
+        if whole and not whole[-1].columns and not stretch.columns:
+            whole[-1].runs.extend(stretch.runs)
+        else:
+            whole.append(stretch)
+    return whole
+
+
+def _belongs(stretch: _Stretch, above: _Stretch, gutter: float) -> bool:
+    """Whether a stretch is part of the columns above, or these begin with what is above."""
+    if stretch.crossed or above.crossed:
+        return False
+    if not above.columns:
+        return stretch.columns and _fits_columns(above.runs, gutter)
+    if stretch.columns or any(run.x1 > gutter + 1 for run in stretch.runs):
+        return stretch.columns or _fits_columns(stretch.runs, gutter)
+    # Only the left side: the longer column goes on, if its lines are filled as a column's are.
+    lines = lines_of(stretch.runs)
+    width = gutter - min(run.x0 for run in above.runs)
+    return len(lines) > 1 and lines[0][-1].x1 - lines[0][0].x0 > 0.85 * width
+
+
+def _fits_columns(runs: list[Run], gutter: float) -> bool:
+    """Whether no line has two runs on one side, as rows of a table do."""
+    return all(
+        sum(r.x1 <= gutter + 1 for r in line) <= 1 and sum(r.x1 > gutter + 1 for r in line) <= 1
+        for line in lines_of(runs)
+    )
 
 
 def _are_columns(runs: list[Run], x: float) -> bool:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-import snowballstemmer
-
 from dolphy.errors import DolphyError
 from ingestion.analysis.fold import fold
+from ingestion.analysis.snowball import snowball
 from ingestion.analysis.turkish import turkish_stems
 
 _SNOWBALL = {
@@ -45,11 +44,11 @@ def stemmer(language: str) -> Stems:
         return turkish_stems
     if language not in _SNOWBALL:
         raise UnknownLanguage(f"{language!r} is not one of {', '.join(LANGUAGES)}.")
-    snowball = snowballstemmer.stemmer(_SNOWBALL[language])
+    algorithm = _SNOWBALL[language]
 
     def stems(word: str) -> tuple[str, ...]:
         folded = fold(word)
-        found = (fold(snowball.stemWord(spelling)) for spelling in (word, folded))
+        found = (fold(snowball(algorithm, spelling)) for spelling in (word, folded))
         return tuple(dict.fromkeys(stem or folded for stem in found))
 
     return stems

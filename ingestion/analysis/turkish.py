@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import re
 
-import snowballstemmer
-
 from ingestion.analysis.fold import fold
+from ingestion.analysis.snowball import snowball
 
 PREFIX = 5
 _SHORTEST = 3
 _VOWELS = frozenset("aeiou")
 _SOFT_G = re.compile(r"(?<=..[aeiou])g[aeiu]?$")  # the ğ of `çocuğu`, a k in `çocuk`
-_snowball = snowballstemmer.stemmer("turkish")
 
 _NOUNS = """
 adim adres alan banka beden bilgi borc cihaz dava depo ders dil ev fatura fiyat form goz gun hesab
@@ -58,7 +56,7 @@ _LONGEST_ROOT = max(map(len, _ROOTS))
 def turkish_stems(word: str) -> tuple[str, ...]:
     """The stem of a word, folded or not, and its first five letters; both folded."""
     folded = fold(word)
-    stem = _root(folded) or _repaired(_snowball.stemWord(folded), folded)
+    stem = _root(folded) or _repaired(snowball("turkish", folded), folded)
     return tuple(dict.fromkeys((stem, folded[:PREFIX])))
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
 import pytest
 
 from ingestion.analyse import (
@@ -14,6 +18,7 @@ from ingestion.analyse import (
     question_pairs,
     surface_forms,
 )
+from ingestion.analysis.turkish import turkish_stems
 
 
 def present(root: Root, passage: Lexemes) -> bool:
@@ -193,3 +198,18 @@ def test_pairs_are_left_out_unless_asked_for() -> None:
     with_pairs = analyse_passage(text, pairs=True)
     assert set(analyse_passage(text).stemmed) < set(with_pairs.stemmed)
     assert len(question_pairs("kargo " * 3 + "iade " * 3 + "a b c d", limit=2)) == 2
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    words = [
+        "".join(letters) + "lerimizdeki" for letters in product("bcdfgk", "aeo", "lmnrst", "ae")
+    ]
+    alone = [turkish_stems(word) for word in words]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(turkish_stems, words))
+    finally:
+        sys.setswitchinterval(interval)
+    assert together == alone

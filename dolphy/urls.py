@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from dolphy import health
+from retrieval.backend_health.view import backend_health
 
 api = [
     path("", include("tenants.urls")),
@@ -20,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("backend-health", backend_health, name="backend-health"),
 ]
 
 handler400 = "dolphy.api.bad_request"

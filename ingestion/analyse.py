@@ -36,6 +36,7 @@ __all__ = [
 ANALYSER_VERSION = 1
 
 _LONGEST_WORD = 60
+_LONGEST_CODE = 10
 _LONGEST_LEXEME = 255
 _AFTER_NUMBERS = """
 a ar da daki dan de deki den e er i in inci incu lar ler li lik lu luk nci ncu nin nun si su ta tan
@@ -137,7 +138,7 @@ def _joined_code(previous: Token | None, token: Token) -> str:
         return ""
     letters, digits = previous.text, token.text.partition("'")[0]
     adjacent = token.start == previous.start + len(letters) + 1
-    if adjacent and len(letters) <= 4 and letters.isalpha() and digits.isdigit():
+    if adjacent and len(letters) <= _LONGEST_CODE and letters.isalpha() and digits.isdigit():
         return fold(letters + digits)
     return ""
 
@@ -217,11 +218,18 @@ def _question_roots(kind: str, text: str, language: str) -> Iterator[Root]:
         yield Root(text, (), _code_forms(kind, text))
         return
     parts = text.split("-")
-    if len(parts) > 1 and all(len(part) > 2 and part.isalpha() for part in parts):
+    if len(parts) > 1 and all(_stands_alone(part) for part in parts):
         for part in parts:
             yield from _word_root(part, language)
     else:
         yield from _word_root(text, language)
+
+
+def _stands_alone(part: str) -> bool:
+    """`eğitim-öğretim` and `2023-2024` are two words; `e-posta` and `TR-1234` are one."""
+    return (len(part) > 2 and part.partition("'")[0].isalpha()) or (
+        part.isdigit() and len(part) > 1
+    )
 
 
 def _word_root(text: str, language: str) -> Iterator[Root]:

@@ -11,7 +11,7 @@ import re
 from ingestion.analysis.fold import fold
 
 _DATE = re.compile(r"(\d{1,2})[./](\d{1,2})[./](\d{4})$")
-_TIME = re.compile(r"(\d{1,2}):(\d{2})$")
+_TIME = re.compile(r"([01]?\d|2[0-3])([.:])([0-5]\d)$")
 _GROUPED = re.compile(
     r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}(?:(?P=mark)\d{3})*(?:(?!(?P=mark))[.,](?P<rest>\d+))?$"
 )
@@ -23,13 +23,14 @@ _TRAILING = ".,;:!?…-/&=#"
 def number(text: str) -> tuple[str, ...]:
     """One number in one spelling: `35.000,50`, `35,000.50` and `35000,5` are all `35000.5`.
 
-    `14:30` is also written `14.30`; dates lose their leading zeros; anything longer (versions,
-    section numbers) keeps its groups.
+    `14.30` may be the time `14:30` as well; dates lose their leading zeros; anything longer
+    (versions, section numbers) keeps its groups.
     """
     if date := _DATE.match(text):
         return (".".join(part.lstrip("0") or "0" for part in date.groups()),)
     if time := _TIME.match(text):
-        return (f"{time[1].lstrip('0') or '0'}:{time[2]}", _decimal(time[1], time[2]))
+        clock = f"{time[1].lstrip('0') or '0'}:{time[3]}"
+        return (clock,) if time[2] == ":" else (_decimal(time[1], time[3]), clock)
     if grouped := _GROUPED.match(text):
         rest = grouped["rest"] or ""
         whole = text[: len(text) - len(rest) - 1] if rest else text
@@ -58,12 +59,15 @@ def digits(text: str) -> tuple[str, ...]:
 
 
 def phone(text: str) -> tuple[str, ...]:
-    """The subscriber's digits, without spaces, `+90` or the leading `0`."""
+    """The subscriber's digits, without spaces, `+90` or the leading `0`.
+
+    Numbers that begin with 444 are dialled without an area code as well.
+    """
     run = re.sub(r"\D", "", text)
     for lead in ("0090", "90", "0"):
         if run.startswith(lead) and len(run) == len(lead) + 10:
-            return (run[len(lead) :],)
-    return (run,)
+            run = run[len(lead) :]
+    return (run, run[3:]) if len(run) == 10 and run[3:].startswith("444") else (run,)
 
 
 def iban(text: str) -> tuple[str, ...]:

@@ -63,6 +63,15 @@ CODES = [
     ("tr33 0006 1005 1978 6457 8413 26", "IBAN: TR330006100519786457841326"),
     ("14:30", "Mağaza 14.30'da açılır."),
     ("14.30", "Mağaza 14:30'da açılır."),
+    ("10:00-18:00", "Mağaza 10.00 ile 18.00 arasında açıktır."),
+    ("09:00", "Mağaza 9.00'da açılır."),
+    ("2023-2024", "2023 ve 2024 yılları"),
+    ("2023", "2023–2024 eğitim yılı"),
+    ("iphone15", "iPhone 15 modeli"),
+    ("iphone 15", "iPhone15 modeli"),
+    ("T.C", "T.C. kimlik numarası"),
+    ("0850 222 0 555", "Bize 08502220555'ten ulaşın."),
+    ("444 0 555", "Telefon: (0212) 444 0 555"),
     ("12/01/2015", "12.1.2015 tarihinde yürürlüğe girdi."),
     ("2015", "12.01.2015 tarihinde yürürlüğe girdi."),
     ("%18", "KDV oranı yüzde 18 olarak uygulanır."),
@@ -106,6 +115,8 @@ def test_a_code_is_found_however_it_is_typed(question: str, passage: str) -> Non
         ("oda", "O gelirse"),
         ("destek@acme.com.tr", "satis@acme.com.tr"),
         ("2015", "12.01.2016"),
+        ("10:00", "Adet: 10"),
+        ("TR-1234", "TR 12345"),
     ],
 )
 def test_two_different_things_stay_different(question: str, passage: str) -> None:
@@ -115,6 +126,28 @@ def test_two_different_things_stay_different(question: str, passage: str) -> Non
 @pytest.mark.parametrize("typed", ["SİPARİŞ", "SIPARIS", "Sipariş", "siparis", "sıparış"])
 def test_case_and_diacritics_never_decide_whether_a_word_is_found(typed: str) -> None:
     assert finds(typed, "siparişlerim nerede")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "x",
+        "a\u0301\u05b0\u0327",
+        "\u0301\u05b0\u0327",
+        "a@",
+        "a.",
+        "1.",
+        "a-",
+        "TR12",
+        "123 ",
+        "www.",
+    ],
+)
+def test_a_hostile_text_of_100_000_letters_is_analysed(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    lexemes = analyse_passage(text, pairs=True)
+    assert sum(map(len, (*lexemes.stemmed, *lexemes.plain))) < 5_000
+    assert len(analyse_question(text)) <= 32
 
 
 def test_stop_words_are_dropped_unless_nothing_else_is_left() -> None:

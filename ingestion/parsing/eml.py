@@ -30,6 +30,8 @@ _QUOTE_INTRODUCTION = re.compile(
 
 def read_eml(data: bytes, limits: Limits) -> Reading:
     """The blocks of a message."""
+    if data.count(b"\n--") > 20 * _MAX_PARTS:
+        raise TooComplex(f"It has more than {_MAX_PARTS} parts.")
     message = message_from_bytes(data, policy=policy.default)
     if not isinstance(message, EmailMessage):
         raise BrokenFile()

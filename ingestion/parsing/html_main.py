@@ -9,6 +9,7 @@ ask for consent to cookies, then blocks that are almost only links. An explicit 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from lxml.html import HtmlElement
 
@@ -38,6 +39,7 @@ _BOXES = words("div section ul ol p td header footer form table")
 _LINES = words("p div center font small span li td")
 _LISTS = words("ul ol div td p section")
 _SHARE_OF_MAIN = 0.25
+_CONSENT_LENGTH, _COPYRIGHT_LENGTH = 400, 200
 _HOLDS_CONTENT = words("body main article")
 
 
@@ -48,10 +50,47 @@ def remove_boilerplate(body: HtmlElement) -> tuple[HtmlElement, int]:
     root = _main_element(body)
     if root is not body:
         removed += int(_length(body) > _length(root))
-    removed += _drop(root, [e for e in root.iter(*_BOXES) if _is_consent(e)])
+    sizes = _sizes(root)
+    removed += _drop(root, [e for e in root.iter(*_BOXES) if _is_consent(e, sizes[e])])
     if root.tag not in ("main", "article"):
-        removed += _drop(root, [e for e in root.iter(*_LISTS) if _is_link_block(e)])
-    return root, removed + _drop(root, [e for e in root.iter(*_LINES) if _is_copyright(e)])
+        removed += _drop(root, [e for e in root.iter(*_LISTS) if sizes[e].is_link_block])
+    return root, removed + _drop(
+        root, [e for e in root.iter(*_LINES) if _is_copyright(e, sizes[e])]
+    )
+
+
+@dataclass(slots=True)
+class _Size:
+    """Characters in an element, those of them in links, and how many links."""
+
+    text: int = 0
+    linked: int = 0
+    links: int = 0
+
+    @property
+    def is_link_block(self) -> bool:
+        """Three links or more that make up nearly all of the text."""
+        return self.links >= 3 and self.linked >= 0.75 * max(self.text, 1)
+
+
+def _sizes(root: HtmlElement) -> dict[HtmlElement, _Size]:
+    """The size of every element, in one pass from the leaves up: pages can be deep and wide."""
+    sizes: dict[HtmlElement, _Size] = {}
+    for element in reversed(list(root.iter())):
+        size = _Size(_visible(element.text))
+        for child in element:
+            inner = sizes[child]
+            size.text += inner.text + _visible(child.tail)
+            size.linked += inner.linked
+            size.links += inner.links
+        if element.tag == "a":
+            size.linked, size.links = size.text, size.links + 1
+        sizes[element] = size
+    return sizes
+
+
+def _visible(text: str | None) -> int:
+    return len(" ".join(text.split())) if text else 0
 
 
 def _drop(root: HtmlElement, elements: list[HtmlElement]) -> int:
@@ -84,13 +123,12 @@ def _inside_content(element: HtmlElement) -> bool:
 
 def _is_hidden(element: HtmlElement) -> bool:
     """Collapsed answers of an accordion are hidden too, so only what cannot be one is dropped."""
+    hidden = "hidden" in element.attrib and element.get("hidden") != "until-found"
+    if not hidden and element.get("aria-hidden") != "true":
+        return False
     if element.get("role") in ("tabpanel", "region") or _inside_content(element):
         return False
-    if _holds_page(element):
-        return False
-    if "hidden" in element.attrib and element.get("hidden") != "until-found":
-        return True
-    return element.get("aria-hidden") == "true" and _length(element) < 80
+    return not _holds_page(element) and (hidden or _length(element) < 80)
 
 
 def _is_named(element: HtmlElement) -> bool:
@@ -118,21 +156,14 @@ def _length(element: HtmlElement) -> int:
     return len(" ".join(element.text_content().split()))
 
 
-def _is_consent(element: HtmlElement) -> bool:
+def _is_consent(element: HtmlElement, size: _Size) -> bool:
+    if size.text >= _CONSENT_LENGTH or not size.links:
+        return False
     text = element.text_content()
-    if len(text) > 700 or not _COOKIES.search(text) or element.find(".//h1") is not None:
+    if not _COOKIES.search(text) or element.find(".//h1") is not None:
         return False
-    return bool(_CONSENT.search(text)) and element.find(".//a") is not None and len(text) < 400
+    return bool(_CONSENT.search(text))
 
 
-def _is_link_block(element: HtmlElement) -> bool:
-    """Three links or more that make up nearly all of the text."""
-    links = element.findall(".//a")
-    if len(links) < 3:
-        return False
-    return sum(map(_length, links)) >= 0.75 * max(_length(element), 1)
-
-
-def _is_copyright(element: HtmlElement) -> bool:
-    text = element.text_content().strip()
-    return len(text) < 200 and bool(_COPYRIGHT.search(text))
+def _is_copyright(element: HtmlElement, size: _Size) -> bool:
+    return 0 < size.text < _COPYRIGHT_LENGTH and bool(_COPYRIGHT.search(element.text_content()))

@@ -53,6 +53,16 @@ def test_two_columns_are_read_one_after_the_other() -> None:
     ]
 
 
+def test_columns_below_a_table_are_read_in_order_and_what_a_browser_printed_is_dropped() -> None:
+    blocks = parse((PDFS / "kargo-sozlesmesi.pdf").read_bytes()).blocks
+    starts = [block.all_text()[:10] for block in blocks]
+
+    assert starts == [
+        "Kargo sözl", "Bu belge, ", "Süreler", "Bölge | Te", "Sorumluluk", "Taşıyıcı, ",
+        "Kaybolan g", "1. Gönderi", "2. Randevu", "Asansörsüz", "Not: Bayra",
+    ]  # fmt: skip
+
+
 def test_running_headers_and_page_numbers_are_removed() -> None:
     document = parse((PDFS / "teslimat-rehberi.pdf").read_bytes())
     text = "\n".join(block.all_text() for block in document.blocks)

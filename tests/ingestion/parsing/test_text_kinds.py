@@ -87,6 +87,20 @@ def test_front_matter_gives_the_title_and_is_no_content() -> None:
     assert [block.text for block in document.blocks] == ["Metin burada."]
 
 
+@pytest.mark.parametrize("marks", ["[" * 50_000, "*a " * 50_000, "`" * 50_000, "&amp" * 9_000])
+def test_a_paragraph_that_would_take_minutes_is_refused(marks: str) -> None:
+    with pytest.raises(TooComplex, match="marks"):
+        parse(marks.encode(), "a.md")
+
+
+def test_a_long_markdown_file_is_read_in_pieces_without_loss() -> None:
+    text = "".join(f"## Bölüm {i}\n\nMetin {i} burada.\n\n```\n# kod\n```\n" for i in range(12_000))
+    document = parse(text.encode(), "a.md")
+
+    assert sum(block.kind is BlockKind.HEADING for block in document.blocks) == 12_000
+    assert sum(block.kind is BlockKind.CODE for block in document.blocks) == 12_000
+
+
 def test_scripts_in_markdown_are_dropped() -> None:
     document = parse(b"Merhaba\n\n<script>alert(1)</script>\n\n<b>Kal\xc4\xb1n</b> son", "a.md")
 

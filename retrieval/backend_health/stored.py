@@ -175,8 +175,9 @@ def indexes_of_the_table() -> dict[str, bool]:
 
 def last_probe(agents: Sequence[AgentHealth], spaces: Sequence[SpaceHealth]) -> Figures:
     """The newest probe of anything; without figures when nothing was ever probed."""
-    probes = [one.probe for one in (*agents, *spaces) if one.probe.age_s is not None]
-    return min(probes, key=lambda probe: probe.age_s or 0, default=Figures())
+    probes = [*(one.probe for one in agents), *(one.probe for one in spaces)]
+    taken = [probe for probe in probes if probe.age_s is not None]
+    return min(taken, key=lambda probe: probe.age_s or 0, default=Figures())
 
 
 def figures(probe: IndexProbe | SpaceProbe | None) -> Figures:

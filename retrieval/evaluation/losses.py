@@ -56,8 +56,7 @@ def _to_other_fusions(run: Figures) -> Iterator[str]:
         ]
         if better:
             verdict = found["against_default"]["verdict"]
-            sure = "" if verdict == "loss" else f"; over all questions a {verdict} for it"
-            yield f"`{fusion}` is ahead in {', '.join(better)}{sure}."
+            yield f"`{fusion}` is ahead in {', '.join(better)}; in {metrics.NAMES[0]} a {verdict}."
 
 
 def _by_a_branch(run: Figures) -> Iterator[str]:

@@ -92,7 +92,7 @@ def test_where_answers_stand_is_counted() -> None:
 
 def test_a_fusion_that_is_ahead_in_anything_is_named() -> None:
     (line,) = losses(a_run(result(1)))
-    assert line == "`rrf` is ahead in hit@8 0.600 against 0.500."
+    assert line == "`rrf` is ahead in hit@8 0.600 against 0.500; in mrr@10 a loss."
 
 
 def test_answers_that_a_branch_had_first_are_counted() -> None:

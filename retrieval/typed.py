@@ -7,7 +7,8 @@ typed so; any other question is returned unchanged, byte for byte. The lexical b
 this, its lexemes are folded.
 
 A word that the documents do not hold is restored from its longest beginning that they do hold;
-the suffix behind it follows vowel harmony. Question words, which answers rarely contain, have a
+the suffix behind it follows vowel harmony. An English question asked of a Turkish agent is left
+alone. Question words, which answers rarely contain, have a
 short list of their own.
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingestion.analysis.fold import APOSTROPHES, fold, lower
+from ingestion.analysis.stopwords import stop_words
 from ingestion.analysis.tokens import WORD, tokens
 from ingestion.analysis.vocabulary import BEGINNINGS, beginning, surface_forms
 
@@ -27,6 +29,10 @@ _SHORTEST_WORD = 4
 _PROOF = 6
 _LONGEST = 40
 _WITHOUT_DIACRITICS = frozenset({"en", "eu", "id", "nl"})
+_ALSO_TURKISH = frozenset({"are", "but", "can", "had", "has", "his", "not", "once"})
+_ENGLISH_ONLY = frozenset(word for word in stop_words("en") if len(word) > 2) - stop_words(
+    "tr"
+) - _ALSO_TURKISH | {"my"}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _BACK, _FRONT = "aıou", "eiöü"
 _VOWELS = frozenset(_BACK + _FRONT)
@@ -80,6 +86,10 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
     words = list(_words(question))
     if not words:
         return question
+    if language != "en" and any(fold(word.text) in _ENGLISH_ONLY for word in words):
+        return (
+            _respelled(question, words, [w.text.lower() for w in words]) if capitals else question
+        )
     wanted = _wanted(fold(word.text) for word in words if not word.glued)
     known = {**_KNOWN.get(language, {}), **lookup(wanted)}
     spelled = _spelled(words, known, language)

@@ -83,6 +83,8 @@ def test_a_question_in_capitals_is_lowered_by_turkish_or_english_casing(
         "II. Murat kimdir?",
         "Upgrade nedir?",
         "Sirkeci nerede?",
+        "What is the kargo ucreti?",
+        "Where is my siparis",
         "",
         "?!",
         "1234 5678",
@@ -95,6 +97,10 @@ def test_a_question_typed_properly_is_the_same_string(typed: str) -> None:
 def test_english_needs_no_diacritics_but_is_lowered_when_shouted() -> None:
     assert restore("cafe opening hours", lambda _: {"cafe": "café"}, "en") == "cafe opening hours"
     assert restore("OPENING HOURS", lambda _: {}, "en") == "Opening hours"
+
+
+def test_an_english_question_in_capitals_is_lowered_by_english_casing() -> None:
+    assert restore("WHERE IS MY SIPARIS", lookup) == "where is my siparis"
 
 
 def test_another_language_is_respelled_from_its_own_words() -> None:

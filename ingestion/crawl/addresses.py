@@ -25,6 +25,7 @@ _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _REFUSED = tuple(
     ipaddress.ip_network(net)
     for net in (
+        "192.0.0.0/24",  # protocol assignments, a cloud's metadata among them
         "192.88.99.0/24",  # 6to4 relays
         "168.63.129.16/32",  # a cloud's own services behind a public-looking address
         "100.64.0.0/10",  # shared address space

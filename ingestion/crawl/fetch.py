@@ -122,7 +122,7 @@ class Fetcher:
             try:
                 return self._ask(line, key, url, parts, bytes_allowed, headers, deadline)
             except (BrokenResponse, ConnectionFailed):  # closed meanwhile: ask on a new one
-                line.close()
+                line.hang_up()
         line = self._connect(parts.scheme, host, port, addresses, deadline)
         return self._ask(line, key, url, parts, bytes_allowed, headers, deadline)
 
@@ -168,7 +168,7 @@ class Fetcher:
             if keep:
                 self._kept()[key] = line
             else:
-                line.close()
+                line.hang_up()
 
     def _connect(
         self, scheme: str, host: str, port: int, addresses: list[str], deadline: Deadline
@@ -258,6 +258,10 @@ class Line:
         return count
 
     def close(self) -> None:
+        """Asked by `http.client` as soon as it knows the connection's end, before it has read the
+        body; `hang_up` closes."""
+
+    def hang_up(self) -> None:
         self._sock.close()
 
 

@@ -87,10 +87,16 @@ class Site:
         return [path for path, _ in self.requests]
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *args: Any) -> None:
+        """A client that hangs up on a bad page does right."""
+
+
 @contextmanager
 def serving() -> Iterator[Site]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Request)
     site = Site(port=server.server_port)
     server.site = site  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)

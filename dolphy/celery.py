@@ -2,7 +2,8 @@
 
 Messages carry ids only; the state of the work lives in its job row. A message is acknowledged
 after the work, so a killed worker's message is delivered again, and the job's conditional start
-makes the second delivery harmless.
+makes the second delivery harmless. A worker reads the queues in turn: documents by the thousand do
+not keep the sweep, nor a website, from being served.
 """
 
 import os
@@ -10,11 +11,14 @@ import os
 from celery import Celery
 from celery.schedules import crontab
 from celery.signals import worker_ready
+from kombu import Queue
 from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
 
 from django.conf import settings
+
+DOCUMENTS, UPKEEP = "documents", "upkeep"
 
 app = Celery("dolphy")
 app.conf.update(
@@ -34,6 +38,12 @@ app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_default_queue="ingestion",
+    task_queues=[Queue(name) for name in ("ingestion", DOCUMENTS, UPKEEP)],
+    task_routes={
+        "ingestion.tasks.ingest_document": DOCUMENTS,
+        "ingestion.tasks.*": UPKEEP,
+        "ingestion.crawl.tasks.sweep_websites": UPKEEP,
+    },
     worker_prefetch_multiplier=1,
     worker_max_memory_per_child=550_000,  # kilobytes: a child above this is replaced between tasks
     worker_hijack_root_logger=False,

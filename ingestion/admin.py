@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from ingestion import documents
-from ingestion.models import Document, EmbeddingSpace, Index, IngestionJob, Passage
+from ingestion.models import Document, EmbeddingSpace, Index, IngestionJob, Passage, Turn
 
 
 class ReadOnly:
@@ -127,3 +127,10 @@ class IngestionJobAdmin(ReadOnly, OfAnAgent):
     list_filter = ("tenant", "state", "stage", "error_code")
     search_fields = ("name",)
     ordering = ("-created_at",)
+
+
+@admin.register(Turn)
+class TurnAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ("tenant", "served_at")
+    list_select_related = ("tenant",)
+    ordering = ("served_at",)

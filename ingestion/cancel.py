@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dolphy.errors import DolphyError
+from ingestion.embed import forget
 from ingestion.models import IngestionJob
 
 
@@ -19,3 +20,4 @@ def cancel(job: IngestionJob) -> None:
     job.refresh_from_db()
     if not cancelled:
         raise JobFinished(state=job.state)
+    forget(job)

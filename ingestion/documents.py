@@ -7,6 +7,7 @@ swap that comes second finds the document as it was left here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from django.db import transaction
@@ -16,9 +17,10 @@ from django.utils import timezone
 
 from dolphy.errors import NotFound
 from ingestion import files
+from ingestion.embed import forget
 from ingestion.graph import fit
 from ingestion.models import Document, Index, IndexedPassage, IngestionJob, Passage
-from ingestion.receive import receive
+from ingestion.receive import receive_again
 
 State = IngestionJob.State
 
@@ -48,7 +50,7 @@ def rename(document: Document, title: str) -> None:
             return
         if newest := _newest_bytes(document):
             name, file = newest
-            receive(document.agent, name=name, data=files.read(file), uri=document.uri, title=title)
+            receive_again(document, name, file)
         document.title = document.given_title = title
         _change(document, title=title, given_title=title)
 
@@ -69,9 +71,16 @@ def delete(document: Document) -> None:
         if document.enabled:
             for index in indexes:
                 _count(index, -_rows_of(document, index).count())
-        names = {document.file, *_jobs(document).values_list("file", flat=True)}
+        jobs = list(_jobs(document))
         _row(document).delete()
-        transaction.on_commit(lambda: files.discard(*names), robust=True)
+        transaction.on_commit(lambda: _discard(document, jobs), robust=True)
+
+
+def _discard(document: Document, jobs: Iterable[IngestionJob]) -> None:
+    """What lies outside the database: files, and vectors kept beside jobs that had not ended."""
+    for job in jobs:
+        forget(job)
+    files.discard(*{document.file, *(job.file for job in jobs)})
 
 
 def original_name(document: Document) -> str:
@@ -94,7 +103,7 @@ def _lock(document: Document) -> list[Index]:
 
 def _newest_bytes(document: Document) -> tuple[str, str] | None:
     """Name and file of the version at work, or of the one that answers; None without either."""
-    at_work = _jobs(document).filter(state__in=[State.QUEUED, State.RUNNING]).first()
+    at_work = _jobs(document).filter(state__in=IngestionJob.OPEN).first()
     if at_work:
         return at_work.name, at_work.file
     return (original_name(document), document.file) if document.file else None

@@ -2,24 +2,29 @@
 
 A text that this index already holds (another page's, or the document's last version's) is not
 embedded again. What is embedded is kept beside the job in Valkey batch by batch, so a job that is
-stopped resumes at the batch where it was; the job's end throws it away.
+stopped resumes at the batch where it was; the job's end throws it away. A text that the embedder
+refuses does not keep the others from being embedded, but no document is ingested without it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from django.db import connection
 from redis.exceptions import RedisError
 
 from dolphy.cache import valkey
-from dolphy.embedding import Embedder, Vectors
+from dolphy.embedding import Embedder, TextsRefused, Vectors
+from dolphy.embedding.meter import metered
+from ingestion.account import charge
+from ingestion.errors import PassagesRefused
 from ingestion.models import Index, IngestionJob
 
 KEPT_SECONDS = 86_400
+KEPT_UNDER = "ingestion:vectors:"
 _SPACE = b"space"
 Progress = Callable[[int, int], None]
 
@@ -32,26 +37,54 @@ def text_key(text: str) -> uuid.UUID:
 def vectors_for(
     job: IngestionJob, index: Index, embedder: Embedder, texts: Sequence[str], progress: Progress
 ) -> Vectors:
-    """Shape (len(texts), dimensions). Raises what the embedder raises; finished batches are kept."""
+    """Shape (len(texts), dimensions). Raises what the embedder raises; finished batches are kept.
+
+    `progress(done, total)` is called in texts, after each batch; what it raises ends the work.
+    Raises `PassagesRefused` with the places in `texts` that could not be embedded.
+    """
     keys = [text_key(text) for text in texts]
     wanted = dict(zip(keys, texts, strict=True))
     known = vectors_in(index, list(wanted)) | _beside_job(job, embedder)
-    missing = [key for key in wanted if key not in known]
-    done = len(wanted) - len(missing)
-    progress(done, len(wanted))
-    for start in range(0, len(missing), embedder.batch):
-        batch = missing[start : start + embedder.batch]
-        fresh = embedder.embed_passages([wanted[key] for key in batch])
-        known |= dict(zip(batch, fresh, strict=True))
-        _keep(job, embedder, {key: known[key] for key in batch})
-        progress(done + start + len(batch), len(wanted))
+    known = {key: known[key] for key in wanted if key in known}
+    refused: dict[uuid.UUID, str] = {}
+    progress(len(known), len(wanted))
+    for batch in _batches([key for key in wanted if key not in known], embedder.batch):
+        fresh, not_these = _embed(job, index, embedder, {key: wanted[key] for key in batch})
+        known |= fresh
+        refused |= not_these
+        _keep(job, embedder, fresh)
+        progress(len(known) + len(refused), len(wanted))
+    if refused:
+        raise PassagesRefused({n: refused[key] for n, key in enumerate(keys) if key in refused})
     if not keys:
         return np.empty((0, embedder.space.dimensions), np.float32)
     return np.stack([known[key] for key in keys])
 
 
+def _batches(keys: list[uuid.UUID], size: int) -> Iterator[list[uuid.UUID]]:
+    for start in range(0, len(keys), size):
+        yield keys[start : start + size]
+
+
+def _embed(
+    job: IngestionJob, index: Index, embedder: Embedder, texts: dict[uuid.UUID, str]
+) -> tuple[dict[uuid.UUID, Vectors], dict[uuid.UUID, str]]:
+    """The vectors of one batch, and why there are none for some; its cost goes on the account."""
+    keys = list(texts)
+    refused: dict[int, str] = {}
+    with metered() as use:
+        try:
+            vectors = embedder.embed_passages(list(texts.values()))
+        except TextsRefused as error:
+            vectors, refused = error.vectors, error.refused
+        finally:
+            charge(job.tenant_id, index.space_id, use, texts=len(texts))
+    fresh = {key: vectors[n] for n, key in enumerate(keys) if n not in refused}
+    return fresh, {keys[n]: reason for n, reason in refused.items()}
+
+
 def forget(job: IngestionJob) -> None:
-    """Drop what was kept beside the job."""
+    """Drop what was kept beside the job, which has ended."""
     try:
         valkey().delete(_name(job))
     except RedisError:  # it expires by itself
@@ -59,7 +92,7 @@ def forget(job: IngestionJob) -> None:
 
 
 def _name(job: IngestionJob) -> str:
-    return f"ingestion:vectors:{job.pk}"
+    return f"{KEPT_UNDER}{job.pk}"
 
 
 def vectors_in(index: Index, keys: Sequence[uuid.UUID]) -> dict[uuid.UUID, Vectors]:
@@ -90,6 +123,8 @@ def _beside_job(job: IngestionJob, embedder: Embedder) -> dict[uuid.UUID, Vector
 
 
 def _keep(job: IngestionJob, embedder: Embedder, vectors: dict[uuid.UUID, Vectors]) -> None:
+    if not vectors:
+        return
     try:
         pipe = valkey().pipeline()
         pipe.hset(_name(job), _SPACE, str(embedder.space))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dolphy.errors import DolphyError, InvalidInput, Unavailable
 
 
@@ -22,6 +24,20 @@ class JobNotFinished(DolphyError):
     """The job is still at work: wait for it, or cancel it first."""
 
     code = "job_not_finished"
+    status = 409
+
+
+class JobNotPaused(DolphyError):
+    """Only a paused job is resumed."""
+
+    code = "job_not_paused"
+    status = 409
+
+
+class JobSuperseded(DolphyError):
+    """A newer version of the document was uploaded; this one is not tried again."""
+
+    code = "job_superseded"
     status = 409
 
 
@@ -50,7 +66,62 @@ class SpaceMismatch(Unavailable):
     code = "space_mismatch"
 
 
+class DatabaseUnavailable(Unavailable):
+    """The database did not answer in the middle of the work; it is done again."""
+
+    code = "database_unavailable"
+
+
 class BrokerUnavailable(Unavailable):
     """The queue does not answer; the job is kept and starts when it is back."""
 
     code = "broker_unavailable"
+
+
+class FileMissing(DolphyError):
+    """The stored file of this document is gone. Upload it again."""
+
+    code = "file_missing"
+
+
+class PassagesRefused(DolphyError):
+    """The embedder refused parts of this document; change or remove them and upload it again."""
+
+    code = "passages_refused"
+    status = 422
+    NAMED = 5
+
+    def __init__(self, refused: Mapping[int, str], where: Mapping[int, str] | None = None) -> None:
+        """`refused`: reason by position of the passage; `where`: what a person finds it by."""
+        self.refused = dict(refused)
+        named = [
+            f"Passage {position + 1}{f' ({where[position]})' if where else ''}: {reason}"
+            for position, reason in sorted(self.refused.items())
+        ]
+        more = len(named) - self.NAMED
+        super().__init__(" ".join([*named[: self.NAMED], *([f"And {more} more."] * (more > 0))]))
+
+
+class QuotaExceeded(DolphyError):
+    """The plan of this business does not allow more."""
+
+    code = "quota"
+    status = 403
+
+
+class QuotaDocuments(QuotaExceeded):
+    """This business may not keep more documents. Delete some, or ask for a larger quota."""
+
+    code = "quota_documents"
+
+
+class QuotaBytes(QuotaExceeded):
+    """This business may not store more bytes. Delete documents, or ask for a larger quota."""
+
+    code = "quota_bytes"
+
+
+class QuotaPassages(QuotaExceeded):
+    """This business may not keep more passages. Delete documents, or ask for a larger quota."""
+
+    code = "quota_passages"

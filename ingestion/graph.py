@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from ingestion.models import Index
+from ingestion.queue import send
 from ingestion.statistics import refresh
-
 
 EXACT_UP_TO = 4_000
 GRAPH_DOWN_TO = 2_000
@@ -28,7 +28,7 @@ def fit(index: Index) -> None:
     if wants_graph(index) != index.has_graph or wants_statistics(index):
         from ingestion.tasks import fit_index
 
-        transaction.on_commit(lambda: fit_index.delay(index.pk))
+        transaction.on_commit(lambda: send(fit_index, index.pk))
 
 
 def fit_now(index: Index) -> None:

@@ -11,8 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import DatabaseError, connection
-from django.utils import timezone
+from django.db import Error, connection
 
 from ingestion.models import LEASE, IngestionJob
 
@@ -35,10 +34,8 @@ def heartbeat(job: IngestionJob) -> Iterator[None]:
 def _beat(job: IngestionJob, stopped: threading.Event) -> None:
     while not stopped.wait(BEAT_SECONDS):
         try:
-            IngestionJob.objects.filter(
-                pk=job.pk, tenant=job.tenant_id, state=IngestionJob.State.RUNNING, lease=job.lease
-            ).update(lease_until=timezone.now() + LEASE)
-        except DatabaseError as error:  # the next beat tries again; the lease decides in the end
+            job.renew()
+        except Error as error:  # the next beat tries again; the lease decides in the end
             logger.warning("The lease of job %s was not renewed: %s", job.pk, error)
         finally:
             connection.close()

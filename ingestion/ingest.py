@@ -6,7 +6,8 @@
 one of two deliveries can; its file is parsed to blocks, cut into segments, analysed into lexemes
 and embedded outside any transaction; at the end the document's passages are swapped inside one.
 Until then the last good version answers. A fault of the document ends the job with the reason; a
-fault of the surroundings (the embedder is away) puts it back into the queue.
+fault of the surroundings (the embedder or the database is away) puts it back into the queue, and a
+long job makes room between two batches for a tenant who waits.
 """
 
 from __future__ import annotations
@@ -14,25 +15,41 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 
 from dolphy import embedding
 from dolphy.errors import DolphyError, Unavailable
 from ingestion import files
 from ingestion.analyse import analyse_passage, normalise, surface_forms
 from ingestion.embed import forget, text_key, vectors_for
-from ingestion.errors import JobLost, WorkerDied
+from ingestion.errors import DatabaseUnavailable, JobLost, PassagesRefused, WorkerDied
+from ingestion.faults import DATABASE_AWAY, put_back
 from ingestion.graph import fit
 from ingestion.heartbeat import heartbeat
 from ingestion.indexes import index_for, space_of
-from ingestion.models import Document, IngestionJob
+from ingestion.models import Document, Index, IngestionJob
 from ingestion.parsing import ParsedDocument, parse
 from ingestion.parsing.errors import NoContent
+from ingestion.queue import enqueue
+from ingestion.quotas import check_passages
 from ingestion.segment import Segment, segment
 from ingestion.swap import Prepared, swap
 from ingestion.trust import check_trust
+from ingestion.turns import BATCHES_A_TURN, GaveWay, Turn, claim
 
 logger = logging.getLogger(__name__)
 Stage = IngestionJob.Stage
+
+
+def ingest_next() -> IngestionJob | None:
+    """What a worker does: the job whose turn it is, or a turn of it; None without a job."""
+    job = claim()
+    if job is None:
+        return None
+    with suppress(Unavailable):  # it is in the job, and the sweep sends the job again
+        return _work(job, Turn(job, BATCHES_A_TURN))
+    return job
 
 
 def ingest(job_id: uuid.UUID | str) -> IngestionJob | None:
@@ -43,16 +60,28 @@ def ingest(job_id: uuid.UUID | str) -> IngestionJob | None:
     job = IngestionJob.objects.select_related("document", "agent").filter(pk=job_id).first()
     if job is None or not job.start():
         return None
+    return _work(job, Turn(job))
+
+
+def _work(job: IngestionJob, turn: Turn) -> IngestionJob:
+    """The started job, as far as it goes. Every way out leaves the row telling which."""
     try:
         if job.attempts > IngestionJob.MAX_ATTEMPTS:
             raise WorkerDied
         with heartbeat(job):
-            _ingest(job)
+            _ingest(job, turn)
     except JobLost:
-        forget(job)
+        _forget_ended(job)
+    except GaveWay:
+        enqueue(job)
     except Unavailable as error:
-        job.release(error.code, error.message)
+        put_back(job, error)
         raise
+    except DATABASE_AWAY as error:
+        logger.warning("Job %s lost the database: %s", job.pk, error)
+        away = DatabaseUnavailable()
+        put_back(job, away)
+        raise away from error
     except DolphyError as error:
         _fail(job, error)
     except Exception as error:
@@ -61,7 +90,7 @@ def ingest(job_id: uuid.UUID | str) -> IngestionJob | None:
     return job
 
 
-def _ingest(job: IngestionJob) -> None:
+def _ingest(job: IngestionJob, turn: Turn) -> None:
     index = index_for(job.agent)
     check_trust(index)
     embedder = embedding.of(space_of(index))
@@ -74,25 +103,43 @@ def _ingest(job: IngestionJob) -> None:
     segments = segment(
         parsed, title=title, count_tokens=embedder.count_tokens, max_tokens=embedder.max_tokens
     )
-
     if not segments:
         raise NoContent("It holds headings only.", report=parsed.report.as_dict())
+    check_passages(job.document, len(segments))
 
     _at(job, Stage.ANALYSING)
     prepared = _analyse(job, parsed, title, segments)
 
-    vectors = vectors_for(
-        job,
-        index,
-        embedder,
-        [part.whole for part in segments],
-        lambda done, total: _at(job, Stage.EMBEDDING, done, total),
-    )
+    _at(job, Stage.EMBEDDING)
+    prepared = prepared.with_vectors(_embed(job, index, embedder, segments, turn))
 
-    _at(job, Stage.INDEXING, job.done, job.total)
-    swap(job, index, prepared.with_vectors(vectors))
+    _at(job, Stage.INDEXING)
+    swap(job, index, prepared)
     forget(job)
     fit(index)
+
+
+def _embed(
+    job: IngestionJob,
+    index: Index,
+    embedder: embedding.Embedder,
+    segments: Sequence[Segment],
+    turn: Turn,
+) -> embedding.Vectors:
+    started = False
+
+    def progress(done: int, total: int) -> None:
+        nonlocal started
+        _at(job, Stage.EMBEDDING, done, total)
+        if started and done < total:
+            turn.batch_done()
+        started = True
+
+    try:
+        return vectors_for(job, index, embedder, [part.whole for part in segments], progress)
+    except PassagesRefused as error:
+        where = {n: " › ".join(segments[n].heading) or "no heading" for n in error.refused}
+        raise PassagesRefused(error.refused, where) from error
 
 
 def _analyse(
@@ -114,7 +161,9 @@ def _analyse(
     )
 
 
-def _at(job: IngestionJob, stage: str, done: int = 0, total: int = 0) -> None:
+def _at(job: IngestionJob, stage: str, done: int | None = None, total: int | None = None) -> None:
+    """Report; without numbers those of before hold. Raises `JobLost` when the job is not ours."""
+    done, total = (job.done, job.total) if done is None or total is None else (done, total)
     if not job.progress(stage, done, total):
         raise JobLost
 
@@ -122,8 +171,17 @@ def _at(job: IngestionJob, stage: str, done: int = 0, total: int = 0) -> None:
 def _fail(job: IngestionJob, error: DolphyError) -> None:
     """End the job with its reason. A document that never had a good version needs attention."""
     report = error.context.get("report")
-    job.fail(error.code, error.message)
-    Document.objects.filter(
-        pk=job.document_id, tenant=job.tenant_id, state=Document.State.WAITING
-    ).update(state=Document.State.ATTENTION, report=report if isinstance(report, dict) else {})
+    if not job.fail(error.code, error.message):
+        _forget_ended(job)
+        return
+    Document.objects.filter(pk=job.document_id, tenant=job.tenant_id, passage_count=0).update(
+        state=Document.State.ATTENTION, report=report if isinstance(report, dict) else {}
+    )
     forget(job)
+
+
+def _forget_ended(job: IngestionJob) -> None:
+    """What is kept beside a job is needed until it has ended, if only by another worker."""
+    row = IngestionJob.objects.filter(pk=job.pk, tenant=job.tenant_id)
+    if not row.filter(state__in=IngestionJob.OPEN).exists():
+        forget(job)

@@ -4,29 +4,34 @@ The media type is judged by content, the size before anything is kept. The same 
 address change nothing. A new version cancels the unfinished job of an older one; what the document
 says until then goes on being served. The job is enqueued when the rows are committed; if the queue
 does not answer, the job waits in its row and the sweep sends it later.
+
+The document's row is locked throughout, so uploads of one document follow one another, and the last
+one is the version that stays.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 import unicodedata
 from pathlib import PurePosixPath
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.core.files.base import File
 from django.db import transaction
-from kombu.exceptions import OperationalError
 
-from ingestion import files
-from ingestion.errors import BadName, BrokerUnavailable, JobNotFinished, TooLarge
+from dolphy.errors import NotFound
+from ingestion import files, quotas
+from ingestion.embed import forget
+from ingestion.errors import BadName, JobNotFinished, JobSuperseded, TooLarge
 from ingestion.models import Document, IngestionJob
-from ingestion.parsing import detect_media_type
+from ingestion.parsing import UnsupportedMediaType, detect_media_type
+from ingestion.parsing.media_type import ZIP
+from ingestion.queue import enqueue
 from tenants.models import Agent
 
-logger = logging.getLogger(__name__)
 State = IngestionJob.State
 LONGEST_URI = 1000
 
@@ -36,14 +41,17 @@ def receive(
 ) -> IngestionJob:
     """One upload. `uri` (default: the file's name) says which document it is a version of.
 
-    Raises `TooLarge`, `BadName`, and what `detect_media_type` refuses.
+    Raises `TooLarge`, `BadName`, a `QuotaExceeded`, and what `detect_media_type` refuses. An
+    archive of documents is not a document: `receive_archive` takes those.
     """
     name = clean_name(name)
-    uri = _clean_uri(uri or name)
-    content = _bounded(data)
-    detect_media_type(content, name)
+    uri = clean_uri(uri or name)
+    content = bounded(data)
+    if detect_media_type(content, name) == ZIP:
+        raise UnsupportedMediaType("An archive's files are read one by one.")
     sha256 = hashlib.sha256(content).hexdigest()
     with transaction.atomic():
+        quota = quotas.hold(agent.tenant_id)
         document, _ = Document.objects.select_for_update().get_or_create(
             tenant_id=agent.tenant_id, agent=agent, uri=uri
         )
@@ -51,56 +59,79 @@ def receive(
         known = _already(document, sha256)
         if known and not retitled:
             return known
-        supersede(document)
-        job = IngestionJob.objects.create(
-            tenant_id=agent.tenant_id,
-            agent=agent,
-            document=document,
-            name=name,
-            sha256=sha256,
-            size=len(content),
-            file=files.store(agent.tenant_id, document.pk, sha256, content),
-        )
-        transaction.on_commit(lambda: enqueue(job))
-    return job
+        quotas.check_upload(document, len(content), quota)
+        return _new_job(document, name, sha256, content)
+
+
+def receive_again(document: Document, name: str, file: str) -> IngestionJob:
+    """Make the passages of a document anew from bytes that are stored already, as `file`.
+
+    Nothing is added to what the tenant keeps, so quotas are not asked. Raises `FileMissing`.
+    """
+    content = files.read(file)
+    with transaction.atomic():
+        _lock(document.pk, document.tenant_id)
+        return _new_job(document, name, hashlib.sha256(content).hexdigest(), content)
 
 
 def retry(job: IngestionJob) -> IngestionJob:
-    """Try a failed or cancelled job again. Raises `JobNotFinished` while it is at work."""
-    again = IngestionJob.objects.filter(
-        pk=job.pk, tenant=job.tenant_id, state__in=[State.FAILED, State.CANCELLED]
-    ).update(
-        state=State.QUEUED, attempts=0, error_code="", error="", finished_at=None, done=0, total=0
-    )
-    job.refresh_from_db()
-    if not again and job.state != State.SUCCEEDED:
-        raise JobNotFinished
-    if again:
-        enqueue(job)
+    """Try a failed or cancelled job again.
+
+    Raises `JobNotFinished` while it is at work, `JobSuperseded` when a newer one took its place,
+    `NotFound` when its document is gone.
+    """
+    with transaction.atomic():
+        _lock(job.document_id, job.tenant_id)
+        job.refresh_from_db()
+        if job.state == State.SUCCEEDED:
+            return job
+        if not job.is_finished:
+            raise JobNotFinished
+        if not job.file or _is_overtaken(job):
+            raise JobSuperseded
+        job.again()
+        transaction.on_commit(lambda: enqueue(job))
     return job
-
-
-def enqueue(job: IngestionJob) -> None:
-    """Tell the workers. A queue that does not answer is written into the job, not raised."""
-    from ingestion.tasks import ingest_document
-
-    try:
-        ingest_document.apply_async([str(job.pk)], retry=False)
-    except OperationalError as error:
-        logger.warning("Job %s waits for the queue: %s", job.pk, error)
-        waiting = BrokerUnavailable()
-        IngestionJob.objects.filter(pk=job.pk, tenant=job.tenant_id, state=State.QUEUED).update(
-            error_code=waiting.code, error=waiting.message
-        )
 
 
 def supersede(document: Document) -> None:
     """Cancel what is still at work on an older version."""
     unfinished = IngestionJob.objects.filter(
-        tenant=document.tenant_id, document=document, state__in=[State.QUEUED, State.RUNNING]
+        tenant=document.tenant_id, document=document, state__in=IngestionJob.OPEN
     )
     for job in unfinished:
         job.cancel()
+        forget(job)
+
+
+def _lock(document: UUID, tenant: UUID) -> None:
+    rows = Document.objects.select_for_update().filter(pk=document, tenant=tenant)
+    if rows.first() is None:
+        raise NotFound("Looked for: document.")
+
+
+def _new_job(document: Document, name: str, sha256: str, content: bytes) -> IngestionJob:
+    """Queue the bytes as the document's newest version. Its row is locked."""
+    supersede(document)
+    job = IngestionJob.objects.create(
+        tenant_id=document.tenant_id,
+        agent_id=document.agent_id,
+        document=document,
+        name=name,
+        sha256=sha256,
+        size=len(content),
+        file=files.store(document.tenant_id, document.pk, sha256, content),
+    )
+    transaction.on_commit(lambda: enqueue(job))
+    return job
+
+
+def _is_overtaken(job: IngestionJob) -> bool:
+    """Whether a newer version of the document is at work, or answers already."""
+    newer = IngestionJob.objects.filter(
+        tenant=job.tenant_id, document=job.document_id, created_at__gt=job.created_at
+    )
+    return newer.filter(state__in=[*IngestionJob.OPEN, State.SUCCEEDED]).exists()
 
 
 def clean_name(name: str) -> str:
@@ -113,14 +144,14 @@ def clean_name(name: str) -> str:
     return name[-255:]
 
 
-def _clean_uri(uri: str) -> str:
+def clean_uri(uri: str) -> str:
     uri = "".join(ch for ch in uri.strip() if unicodedata.category(ch) != "Cc")
     if not uri or len(uri) > LONGEST_URI:
         raise BadName
     return uri
 
 
-def _bounded(data: bytes | File[Any]) -> bytes:
+def bounded(data: bytes | File[Any]) -> bytes:
     limit = settings.MAX_UPLOAD_BYTES
     content = data if isinstance(data, bytes) else data.read(limit + 1)
     if len(content) > limit:
@@ -147,7 +178,7 @@ def _already(document: Document, sha256: str) -> IngestionJob | None:
     )
     if newest is None or newest.sha256 != sha256:
         return None
-    if newest.state in {State.QUEUED, State.RUNNING}:
+    if not newest.is_finished:
         return newest
     is_served = newest.state == State.SUCCEEDED and document.sha256 == sha256
     return newest if is_served else None

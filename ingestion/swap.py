@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from dolphy.embedding import Vectors
-from ingestion import files
+from ingestion import files, quotas
 from ingestion.analyse import ANALYSER_VERSION, Lexemes
 from ingestion.embed import text_key
 from ingestion.errors import IndexRetired, JobLost
@@ -47,16 +47,24 @@ class Prepared:
 
 
 def swap(job: IngestionJob, index: Index, prepared: Prepared) -> None:
-    """Replace the document's passages and end the job. Raises `JobLost` and changes nothing when
-    the job was cancelled or taken over meanwhile, `IndexRetired` when the index was replaced."""
+    """Replace the document's passages and end the job. Raises and changes nothing: `JobLost` when
+    the job was cancelled or taken over or its document deleted meanwhile, `IndexRetired` when the
+    index was replaced, `QuotaPassages` when others have taken the room."""
     with transaction.atomic():
+        quota = quotas.hold(job.tenant_id)
         locked = Index.objects.select_for_update().get(pk=index.pk, tenant=index.tenant_id)
         if locked.state != Index.State.SERVING:
             raise IndexRetired
-        document = Document.objects.select_for_update().get(
-            pk=job.document_id, tenant=job.tenant_id
+        document = (
+            Document.objects.select_for_update()
+            .filter(pk=job.document_id, tenant=job.tenant_id)
+            .first()
         )
-        old_file = document.file
+        if document is None:
+            raise JobLost
+        if quota:
+            quotas.check_passages(document, len(prepared.segments), quota)
+        old_files = _take_files_of_older(job, document)
         removed = document.passages.filter(tenant=job.tenant_id).count()
         _clear(document)
         ids = _write_passages(document, prepared.segments)
@@ -66,8 +74,7 @@ def swap(job: IngestionJob, index: Index, prepared: Prepared) -> None:
         _count(index, (len(ids) - removed) if document.enabled else 0)
         if not job.succeed():
             raise JobLost
-        if old_file and old_file != job.file:
-            transaction.on_commit(lambda: files.discard(old_file))
+        transaction.on_commit(lambda: files.discard(*old_files), robust=True)
 
 
 def index_rows(
@@ -75,12 +82,13 @@ def index_rows(
     index: Index,
     passages: Iterable[tuple[int, int, str, UUID, Lexemes, Sequence[float]]],
 ) -> None:
-    """COPY rows (passage id, position, embedded text, same text, lexemes, vector) into the table."""
+    """COPY (passage id, position, embedded text, same text, lexemes, vector) into the table."""
     with (
         connection.cursor() as cursor,
         cursor.copy(
-            "COPY ingestion_indexedpassage (index_id, passage_id, tenant_id, agent_id, document_id, "
-            "enabled, uri, position, same_text, text_key, analyser, vector, stemmed, plain) FROM STDIN"
+            "COPY ingestion_indexedpassage (index_id, passage_id, tenant_id, agent_id, "
+            "document_id, enabled, uri, position, same_text, text_key, analyser, vector, "
+            "stemmed, plain) FROM STDIN"
         ) as copy,
     ):
         for passage, position, text, same, lexemes, vector in passages:
@@ -116,6 +124,20 @@ def scoped(index: int, lexeme: str) -> str:
 def quoted(lexeme: str) -> str:
     """A lexeme as tsvector and tsquery input take it."""
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _take_files_of_older(job: IngestionJob, document: Document) -> list[str]:
+    """The files that nothing needs once this version is in place; older jobs let go of theirs."""
+    older = (
+        IngestionJob.objects.filter(
+            tenant=job.tenant_id, document=document, created_at__lt=job.created_at
+        )
+        .exclude(state__in=IngestionJob.OPEN)
+        .exclude(file="")
+    )
+    names = {document.file, *older.values_list("file", flat=True)} - {job.file, ""}
+    older.update(file="")
+    return sorted(names)
 
 
 def _clear(document: Document) -> None:
@@ -168,7 +190,8 @@ def _write_words(document: Document, words: Counter[tuple[str, str]]) -> None:
     with (
         connection.cursor() as cursor,
         cursor.copy(
-            "COPY ingestion_word (tenant_id, agent_id, document_id, folded, surface, count) FROM STDIN"
+            "COPY ingestion_word (tenant_id, agent_id, document_id, folded, surface, count) "
+            "FROM STDIN"
         ) as copy,
     ):
         for (folded, surface), count in words.items():

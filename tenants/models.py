@@ -66,12 +66,19 @@ class User(AbstractUser):
 
 
 class Tenant(models.Model):
-    """One business: nothing of it is visible to another."""
+    """One business: nothing of it is visible to another.
+
+    The quotas bound what it may keep; where one is null, the installation's own bound holds
+    (QUOTA_DOCUMENTS and its siblings), and 0 there is no bound.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     slug = models.SlugField(max_length=63, unique=True)
     name = models.CharField(max_length=200)
     is_active = models.BooleanField(default=True)
+    max_documents = models.PositiveBigIntegerField(null=True, blank=True)
+    max_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    max_passages = models.PositiveBigIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.test import Client
+from django.utils import timezone
 
 from dolphy import embedding
 from ingestion.analyse import analyse_passage, normalise
@@ -24,10 +26,12 @@ from ingestion.ingest import ingest
 from ingestion.models import (
     CommonLexeme,
     Document,
+    EmbeddingUse,
     Index,
     IndexProbe,
     IngestionJob,
     Passage,
+    Turn,
     Word,
 )
 from ingestion.receive import receive
@@ -85,9 +89,14 @@ def make_world(slug: str) -> World:
     key, secret = ApiKey.issue(tenant, "all")
     index = index_for(agent)
     CommonLexeme.objects.create(tenant=tenant, index=index, lexeme=f"{index.pk}:iade", passages=60)
-    probed = {"compared": 2, "median": 1, "lowest": 1}
-    IndexProbe.objects.create(tenant=tenant, agent=agent, index=index, **probed)
-    return World(tenant, user, agent, other, index, document, job, trace, website, sync, key, secret)
+    IndexProbe.objects.create(
+        tenant=tenant, agent=agent, index=index, compared=2, median=1, lowest=1
+    )
+    Turn.objects.create(tenant=tenant, served_at=timezone.now())
+    EmbeddingUse.objects.create(tenant=tenant, space=index.space, day=date(2030, 1, 1), tokens=9)
+    return World(
+        tenant, user, agent, other, index, document, job, trace, website, sync, key, secret
+    )
 
 
 def make_website(document: Document) -> tuple[Website, Sync]:

@@ -15,6 +15,7 @@ from dolphy.embedding.space import (
     EmbedderUnavailable,
     Space,
     SpaceNotServed,
+    TextsRefused,
     Vectors,
     checked,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "EmbedderUnavailable",
     "Space",
     "SpaceNotServed",
+    "TextsRefused",
     "Vectors",
     "checked",
     "configured",

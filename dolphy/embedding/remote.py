@@ -1,26 +1,45 @@
 """Any OpenAI-compatible embeddings endpoint.
 
-A request is bounded by items and by tokens (APIs cap both). The client retries 429, 5xx and
-timeouts with jitter, honouring Retry-After; what is still failing then is `EmbedderUnavailable`,
-and the job that needed it is tried again later.
+A request is bounded by items and by tokens (APIs cap both). The client repeats 429, 5xx and
+timeouts with jitter and waits as long as Retry-After says, up to two minutes; what still fails
+then, or should wait longer, is `EmbedderUnavailable`, and the job that needed it comes back later.
+
+An endpoint that refuses a request refuses all of it for the sake of one text. Such a request is
+halved until the text is alone, so that the others keep their vectors; when several are refused and
+none was accepted, a plain word is tried, and if that is refused too it is not the texts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import openai
+from openai import DefaultHttpxClient
 
-from dolphy.embedding.space import BadVectors, EmbedderUnavailable, Space, Vectors, checked
+from dolphy.embedding import meter
+from dolphy.embedding.space import (
+    BadVectors,
+    EmbedderUnavailable,
+    Space,
+    TextsRefused,
+    Vectors,
+    checked,
+)
 
 REQUEST_TOKENS = 100_000
+REQUEST_TEXTS = 64
+REFUSALS_BEFORE_DOUBT = 4
+PLAIN_WORD = "word"
+TRIES, TRIES_FOR_A_QUESTION = 5, 2  # somebody waits for a question's answer
+REFUSED = {400, 413, 422}  # statuses that are about the texts, or about how many they are
 
 
 class RemoteEmbedder:
     """Embeds over HTTP in the space named by the endpoint, the model and its dimensions."""
 
-    batch = 64
+    batch = REQUEST_TEXTS
 
     def __init__(
         self,
@@ -30,11 +49,18 @@ class RemoteEmbedder:
         base_url: str | None = None,
         api_key: str | None = None,
         max_tokens: int = 8000,
+        request_tokens: int = REQUEST_TOKENS,
         timeout: float = 30.0,
     ) -> None:
         self._client = openai.OpenAI(
-            base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=4
+            base_url=base_url,
+            api_key=api_key or "none",
+            timeout=timeout,
+            max_retries=TRIES - 1,
+            http_client=DefaultHttpxClient(event_hooks={"request": [_count_request]}),
         )
+        self._for_questions = self._client.with_options(max_retries=TRIES_FOR_A_QUESTION - 1)
+        self._request_tokens = request_tokens
         self.max_tokens = max_tokens
         self.space = Space(self._client.base_url.host, model, dimensions)
 
@@ -43,37 +69,119 @@ class RemoteEmbedder:
         return len(text.encode()) // 2 + 1
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        parts = [self._request(batch) for batch in self._batches(texts)]
-        return np.concatenate(parts) if parts else np.empty((0, self.space.dimensions), np.float32)
+        """Raises `TextsRefused`, with the vectors of all others, when some cannot be embedded."""
+        search = _Search(self, len(texts))
+        for places in self._requests(texts):
+            search.embed(places, texts)
+        return search.result()
 
     def embed_question(self, text: str) -> Vectors:
-        return self._request([text])[0]
-
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        batch: list[str] = []
-        tokens = 0
-        for text in texts:
-            size = self.count_tokens(text)
-            if batch and (len(batch) == self.batch or tokens + size > REQUEST_TOKENS):
-                yield batch
-                batch, tokens = [], 0
-            batch.append(text)
-            tokens += size
-        if batch:
-            yield batch
-
-    def _request(self, texts: list[str]) -> Vectors:
         try:
-            answer = self._client.embeddings.create(
+            return self.request([text], self._for_questions)[0]
+        except _Refused as error:
+            raise BadVectors(f"{self.space} refused the text: {error}") from error
+
+    def _requests(self, texts: Sequence[str]) -> Iterator[range]:
+        """Places of texts that fit into one request together."""
+        start, tokens = 0, 0
+        for place, text in enumerate(texts):
+            size = self.count_tokens(text)
+            full = place - start == self.batch or tokens + size > self._request_tokens
+            if place > start and full:
+                yield range(start, place)
+                start, tokens = place, 0
+            tokens += size
+        if texts:
+            yield range(start, len(texts))
+
+    def request(self, texts: list[str], client: openai.OpenAI | None = None) -> Vectors:
+        """One request: shape (len(texts), dimensions). Raises `_Refused` when the texts are why."""
+        try:
+            answer = (client or self._client).embeddings.create(
                 model=self.space.model, input=texts, encoding_format="float"
             )
-        except openai.BadRequestError as error:
-            raise BadVectors(f"{self.space} refused the text: {error.message}") from error
+        except openai.APIStatusError as error:
+            if error.status_code in REFUSED:
+                raise _Refused(error.message) from error
+            raise self._unavailable(error, error.response.headers) from error
         except openai.OpenAIError as error:
-            raise EmbedderUnavailable(f"{self.space}: {type(error).__name__}.") from error
-        rows = sorted(answer.data, key=lambda row: row.index)
+            raise self._unavailable(error) from error
+        meter.count(tokens=_billed(answer) or sum(map(self.count_tokens, texts)))
+        return checked(self._vectors(answer, len(texts)), self.space, len(texts))
+
+    def _unavailable(self, error: openai.OpenAIError, headers: Any = None) -> EmbedderUnavailable:
+        status = getattr(error, "status_code", None)
+        what = f"{type(error).__name__} ({status})" if status else type(error).__name__
+        return EmbedderUnavailable(f"{self.space}: {what}.", wait=_seconds(headers))
+
+    def _vectors(self, answer: Any, count: int) -> Vectors:
         try:
-            vectors = np.array([row.embedding for row in rows], dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise BadVectors(f"{self.space} returned rows of different widths.") from error
-        return checked(vectors, self.space, len(texts))
+            rows = sorted(answer.data, key=lambda row: row.index)
+            if [row.index for row in rows] != list(range(count)):
+                raise BadVectors(f"{self.space} answered for other texts than it was given.")
+            return np.array([row.embedding for row in rows], dtype=np.float32)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise BadVectors(f"{self.space} returned something that is no vectors.") from error
+
+
+class _Refused(Exception):
+    """The endpoint will not embed what is in this request."""
+
+
+class _Search:
+    """Embeds what it can of some texts and remembers which ones were refused, and why."""
+
+    def __init__(self, embedder: RemoteEmbedder, count: int) -> None:
+        self.embedder = embedder
+        self.vectors = np.zeros((count, embedder.space.dimensions), np.float32)
+        self.refused: dict[int, str] = {}
+        self.anything_accepted = False
+
+    def embed(self, places: range, texts: Sequence[str]) -> None:
+        try:
+            fresh = self.embedder.request([texts[place] for place in places])
+        except _Refused as error:
+            self._halve(places, texts, error)
+        else:
+            self.vectors[places.start : places.stop] = fresh
+            self.anything_accepted = True
+
+    def _halve(self, places: range, texts: Sequence[str], error: _Refused) -> None:
+        if len(places) == 1:
+            self.refused[places[0]] = str(error)
+        else:
+            middle = len(places) // 2
+            self.embed(places[:middle], texts)
+            self.embed(places[middle:], texts)
+        if not self.anything_accepted and len(self.refused) >= REFUSALS_BEFORE_DOUBT:
+            self._doubt()
+
+    def _doubt(self) -> None:
+        try:
+            self.embedder.request([PLAIN_WORD])
+        except _Refused as error:
+            raise BadVectors(f"{self.embedder.space} refuses any text: {error}") from error
+        self.anything_accepted = True
+
+    def result(self) -> Vectors:
+        if self.refused:
+            raise TextsRefused(self.vectors, self.refused)
+        return self.vectors
+
+
+def _count_request(request: object) -> None:
+    meter.count(requests=1)
+
+
+def _billed(answer: Any) -> int:
+    """Tokens as the endpoint counts them; 0 when it does not say."""
+    usage = getattr(answer, "usage", None)
+    return int(getattr(usage, "total_tokens", 0) or 0)
+
+
+def _seconds(headers: Any) -> float:
+    """How long the endpoint asks to be left alone; 0 when it does not say in seconds."""
+    try:
+        return max(0.0, float((headers or {}).get("retry-after", 0)))
+    except ValueError:
+        return 0.0

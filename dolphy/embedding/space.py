@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,6 +33,11 @@ class EmbedderUnavailable(Unavailable):
 
     code = "embedder_unavailable"
 
+    def __init__(self, detail: str = "", *, wait: float = 0.0) -> None:
+        """`wait`: seconds for which it asks to be left alone."""
+        super().__init__(detail)
+        self.wait = wait
+
 
 class SpaceNotServed(Unavailable):
     """The embedding space of this agent is not the one that this installation embeds with."""
@@ -47,6 +52,19 @@ class BadVectors(DolphyError):
     status = 502
 
 
+class TextsRefused(BadVectors):
+    """The embedder refused some of the texts."""
+
+    code = "texts_refused"
+    status = 422
+
+    def __init__(self, vectors: Vectors, refused: Mapping[int, str]) -> None:
+        """`vectors`: shape (texts, dimensions), zeros where refused; `refused`: reason by place."""
+        super().__init__("; ".join(sorted(set(refused.values())))[:500])
+        self.vectors = vectors
+        self.refused = dict(refused)
+
+
 class Embedder(Protocol):
     """Texts to vectors, in one space. Passages and questions may be embedded differently."""
 
@@ -59,7 +77,7 @@ class Embedder(Protocol):
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimensions)."""
+        """Shape (len(texts), dimensions). Raises `TextsRefused` when some cannot be embedded."""
         ...
 
     def embed_question(self, text: str) -> Vectors:

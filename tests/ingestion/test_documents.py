@@ -127,7 +127,7 @@ def test_a_change_that_fails_half_way_changes_nothing(
     def broken(*args: object, **fields: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(documents, "receive", broken)
+    monkeypatch.setattr(documents, "receive_again", broken)
     with pytest.raises(OSError):
         documents.change(acme.document, title="Yeni ad", enabled=False)
     assert Document.objects.get(pk=acme.document.pk).enabled

@@ -1,0 +1,59 @@
+"""Unpack: an archive of documents is received member by member.
+
+Each member is a document of its own, addressed inside the archive (`kit.zip/iade/kosullar.pdf`), so
+a newer archive brings new versions of the same documents. What is wrong with one member keeps no
+other out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.core.files.base import File
+
+from dolphy.errors import DolphyError
+from ingestion.models import IngestionJob
+from ingestion.parsing import NoContent, detect_media_type, members_or_reasons
+from ingestion.parsing.media_type import ZIP
+from ingestion.receive import LONGEST_URI, bounded, clean_name, clean_uri, receive
+from tenants.models import Agent
+
+
+@dataclass(frozen=True)
+class Received:
+    """What an upload became: a job a document, and (address, reason) of what was not let in."""
+
+    jobs: list[IngestionJob] = field(default_factory=list)
+    refused: list[tuple[str, DolphyError]] = field(default_factory=list)
+
+
+def receive_any(
+    agent: Agent, *, name: str, data: bytes | File[Any], uri: str = "", title: str = ""
+) -> Received:
+    """One upload, of a document or of an archive of documents.
+
+    Raises what `receive` raises for a document, and what is wrong with an archive as a whole:
+    `BrokenFile`, `PasswordProtected`, `TooComplex`, and `NoContent` when it holds no files.
+    """
+    content = bounded(data)
+    if detect_media_type(content, name) != ZIP:
+        return Received([receive(agent, name=name, data=content, uri=uri, title=title)])
+    return _receive_members(agent, clean_uri(uri or clean_name(name)), content)
+
+
+def _receive_members(agent: Agent, uri: str, archive: bytes) -> Received:
+    received = Received()
+    for member, content in members_or_reasons(archive):
+        address = f"{uri}/{member}"[:LONGEST_URI]
+        try:
+            if isinstance(content, DolphyError):
+                raise content
+            name = PurePosixPath(member).name
+            received.jobs.append(receive(agent, name=name, data=content, uri=address))
+        except DolphyError as error:
+            received.refused.append((address, error))
+    if not received.jobs and not received.refused:
+        raise NoContent("The archive holds no documents.")
+    return received

@@ -31,7 +31,7 @@ _SIGN_INSIDE = re.compile(
     # A question mark before a capital is one whose space was forgotten.
     "|(?<=[^\\W\\d_])\\?(?=[a-zçğıöşü])"
 )
-_WEB_ADDRESS = re.compile(r"\S*(?:://|www\.|[=&/]\w)\S*")
+_IN_ADDRESS = re.compile(r"://|www\.|[=&/]\w")
 _WORD = re.compile(r"[A-Za-zÀ-ſ]{5,}")
 _VOWEL = re.compile("[aeiouyâàáäãåæeèéêëěiìíîïıİoòóôöõøuùúûüůýAEIOUYÂÀÁÄÃÅÆÈÉÊËĚÌÍÎÏÒÓÔÖÕØÙÚÛÜŮÝ]")
 _LONG_CONSONANTS = re.compile("[bcçdfgğhjklmnpqrsştvwxzBCÇDFGĞHJKLMNPQRSŞTVWXZ]{6,}")
@@ -49,7 +49,7 @@ def _marks(text: str) -> int:
     wrong = len(_LOST.findall(text)) + sum(map(len, _UTF8_AS_WINDOWS.findall(text)))
     if not text.isascii() and not _AT_HOME.search(text):
         wrong += len(_TURKISH_AS_WESTERN.findall(text))
-    return wrong + len(_SIGN_INSIDE.findall(_WEB_ADDRESS.sub(" ", text)))
+    return wrong + len(_SIGN_INSIDE.findall(_without_addresses(text)))
 
 
 def _impossible_words(text: str) -> int:
@@ -57,12 +57,17 @@ def _impossible_words(text: str) -> int:
 
     A handful of them are abbreviations and addresses ("XHTML"), not a garbled text.
     """
-    words = _WORD.findall(_WEB_ADDRESS.sub(" ", text))
+    words = _WORD.findall(_without_addresses(text))
     if _poor_in_vowels(words):
         return sum(map(len, words))
     found = [word for word in words if _impossible(word)]
     few = len(set(found)) < _FEW and (len(words) < _SHORT or len(found) < 0.5 * len(words))
     return 0 if few else sum(map(len, found))
+
+
+def _without_addresses(text: str) -> str:
+    """The text without web addresses, whose signs and abbreviations mean nothing here."""
+    return " ".join(word for word in text.split() if not _IN_ADDRESS.search(word))
 
 
 def _poor_in_vowels(words: list[str]) -> bool:

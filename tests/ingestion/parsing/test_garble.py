@@ -74,3 +74,7 @@ def test_a_garbled_file_is_refused_with_its_report() -> None:
 
 def test_an_empty_text_has_no_garble() -> None:
     assert garble_ratio(" \n ") == 0.0
+
+
+def test_a_long_text_without_blanks_is_measured_in_linear_time() -> None:
+    assert garble_ratio("a@" * 1_000_000) < THRESHOLD

@@ -42,6 +42,7 @@ from tenants.models import Agent
 
 GRACE = timedelta(minutes=5)
 REMOVED_AT_ONCE = 5_000
+COPIED_AT_ONCE = 256
 _MISSING = (Path(__file__).parent / "missing.sql").read_text()
 
 Progress = Callable[[int, int], None]
@@ -187,7 +188,7 @@ class _Work:
             "index": self.index.pk,
             "serving": self._serving().pk,
             "after": after,
-            "wanted": self.embedder.batch,
+            "wanted": COPIED_AT_ONCE if self.index.copies_vectors else self.embedder.batch,
         }
         with connection.cursor() as cursor:
             cursor.execute(_MISSING, values)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from dolphy.cache import valkey
 from tests.embedding_server import EmbeddingServer
 from tests.factories import World, make_world
 
@@ -41,7 +42,10 @@ def globex(db: None) -> World:
 
 @pytest.fixture
 def embedding_server(settings: Any) -> Iterator[EmbeddingServer]:
-    """The scripted endpoint, configured as the embedder of this test."""
+    """The scripted endpoint, configured as the embedder of this test. No question is remembered
+    from another test, whose endpoint may have answered otherwise."""
+    for name in valkey().scan_iter("question:*"):
+        valkey().delete(name)
     with EmbeddingServer() as server:
         server.configure(settings)
         yield server

@@ -24,6 +24,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
+from django.conf import settings as django_settings
+from django.db import connection
 
 MODEL, DIMENSIONS = "test-embedding", 64
 
@@ -186,3 +188,12 @@ def _handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
             """Tests stay quiet."""
 
     return Handler
+
+
+def services() -> dict[str, str]:
+    """The test's database and broker, for a process of its own."""
+    database = connection.settings_dict
+    parts = {"host": database["HOST"], "port": database["PORT"], "user": database["USER"]}
+    parts |= {"dbname": database["NAME"], "password": database["PASSWORD"]}
+    url = " ".join(f"{name}='{value}'" for name, value in parts.items() if value)
+    return {"DATABASE_URL": url, "REDIS_URL": django_settings.REDIS_URL}

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from io import StringIO
 from typing import Any
 
 import numpy as np
 import pytest
+from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -40,7 +45,7 @@ from ingestion.receive import receive
 from ingestion.tasks import probe_all_spaces, probe_doubtful, probe_nightly, probe_one
 from retrieval.retrieve import retrieve
 from tenants.models import Agent, ApiKey, Tenant
-from tests.embedding_server import EmbeddingServer, Fault, vector_of
+from tests.embedding_server import EmbeddingServer, Fault, services, vector_of
 from tests.factories import caller, ingest_text, make_agent
 
 QUESTION = "İade süresi kaç gün?"
@@ -274,6 +279,32 @@ def test_start_nightly_and_doubtful_probes_run_as_tasks(
     probe_nightly.run()
     assert SpaceProbe.objects.count() == 2
     assert IndexProbe.objects.filter(agent=agent).count() == 3
+
+
+@pytest.mark.slow
+def test_a_worker_that_starts_probes_what_is_stored(
+    transactional_db: None, embedding_server: EmbeddingServer
+) -> None:
+    agent = make_agent(Tenant.objects.create(slug="acme", name="Acme"), "help")
+    ingest_text(agent, "iade.md", MANY)
+    embedding_server.weights = "another-model"
+    command = ["celery", "-A", "dolphy", "worker", "--pool", "solo", "--hostname", "probing@here"]
+    worker = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=django_settings.BASE_DIR,
+        env=os.environ | services() | embedding_server.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        until = time.monotonic() + 60
+        while index_of(agent).trusted and time.monotonic() < until and worker.poll() is None:
+            time.sleep(0.1)
+    finally:
+        worker.terminate()
+        said, _ = worker.communicate(timeout=30)
+    assert not index_of(agent).trusted, said.decode()
+    assert SpaceProbe.objects.get().below == 8
 
 
 def test_old_figures_are_forgotten(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:

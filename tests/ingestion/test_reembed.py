@@ -48,7 +48,7 @@ from ingestion.tasks import remove_retired_indexes
 from retrieval import retrieve as retrieving
 from retrieval.retrieve import retrieve
 from tenants.models import Agent, Tenant
-from tests.embedding_server import MODEL, EmbeddingServer, Fault, vector_of
+from tests.embedding_server import MODEL, EmbeddingServer, Fault, services, vector_of
 from tests.factories import ingest_text, make_agent
 
 NEW = "new-model"
@@ -221,15 +221,6 @@ def test_a_killed_run_resumes_where_it_was_and_searches_go_on(
     assert len(passages) == PASSAGES - finished + probed
     assert every_row_is_of(index_of(agent), NEW)
     assert seen
-
-
-def services() -> dict[str, str]:
-    """The test's database and broker, for a process of its own."""
-    database = connection.settings_dict
-    parts = {"host": database["HOST"], "port": database["PORT"], "user": database["USER"]}
-    parts |= {"dbname": database["NAME"], "password": database["PASSWORD"]}
-    url = " ".join(f"{name}='{value}'" for name, value in parts.items() if value)
-    return {"DATABASE_URL": url, "REDIS_URL": django_settings.REDIS_URL}
 
 
 def wait_for(ready: Any, process: Any = None, seconds: float = 60.0) -> None:

@@ -7,6 +7,8 @@ its own has its key in the text, for the planner takes a partial index only for 
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +18,10 @@ from typing import Any
 import psycopg
 from django.db import connection
 from psycopg import sql
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 from psycopg.rows import namedtuple_row
+from psycopg.types.numeric import Int4
 
 from dolphy.embedding import Vectors
 from ingestion.analyse import Root
@@ -26,8 +31,10 @@ from retrieval.measured import Measured
 from tenants.models import Agent
 
 RRF_K = 60
-LEXICAL_BOUND = 500
+LEXICAL_BOUND = 300
+REFILLED = "exact after underfill"
 _TEXT = (Path(__file__).parent / "statement.sql").read_text()
+_NAME = re.compile(r"%\((\w+)\)s")
 
 
 @dataclass(frozen=True)
@@ -68,38 +75,102 @@ def _first(own: float | None, known: float) -> float:
     return known if own is None else own
 
 
+@dataclass(frozen=True)
+class Found:
+    """The whole pool in fused order, one row a candidate; evidence rows have a rank and text.
+
+    `route` says how the semantic branch went: `exact`, `graph`, or `REFILLED` when the graph gave
+    fewer rows than there are and an exact scan took its place.
+    """
+
+    rows: list[Any]
+    route: str
+
+    @property
+    def semantic(self) -> int:
+        return sum(row.semantic_rank is not None for row in self.rows)
+
+
+def find(index: Index, roots: Sequence[Root], vector: Vectors, settings: Settings) -> Found:
+    """Run the statement; once more and exactly, if the graph did not fill its branch."""
+    if index.has_graph:
+        found = Found(candidates(index, roots, vector, settings), "graph")
+        if found.semantic >= available(index, settings):
+            return found
+        exact = candidates(index, roots, vector, settings, exact=True)
+        return Found(exact, REFILLED)
+    return Found(candidates(index, roots, vector, settings), "exact")
+
+
+def available(index: Index, settings: Settings) -> int:
+    """How many passages the semantic branch must bring."""
+    return min(settings.semantic_depth, index.passages)
+
+
 def candidates(
-    index: Index, roots: Sequence[Root], vector: Vectors, settings: Settings
+    index: Index,
+    roots: Sequence[Root],
+    vector: Vectors,
+    settings: Settings,
+    *,
+    exact: bool = False,
 ) -> list[Any]:
-    """The whole pool in fused order, one row a candidate; evidence rows have a rank and text."""
+    """One run of the statement, by the index's graph if it has one and `exact` is not asked."""
+    graph = index.pk if index.has_graph and not exact else None
+    text, names = composed(index.space.dimensions, graph, settings.semantic_depth)
+    values = _values(index, roots, vector, settings)
     connection.ensure_connection()
-    values = {
-        **vars(settings),
-        "tenant": index.tenant_id,
-        "agent": index.agent_id,
-        "index": index.pk,
-        "passages": index.passages,
-        "question": "[" + ",".join(map(repr, vector.tolist())) + "]",
-        **_root_values(index, roots),
-    }
-    with psycopg.Cursor(connection.connection, row_factory=namedtuple_row) as cursor:
-        cursor.execute(text(index, settings), values, prepare=True, binary=True)
+    with psycopg.RawCursor(connection.connection, row_factory=namedtuple_row) as cursor:
+        cursor.adapters.register_dumper(HalfVector, HalfVectorDumper)
+        cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)
         return cursor.fetchall()
 
 
-def text(index: Index, settings: Settings) -> bytes:
-    graph = index.pk if index.has_graph else None
-    return _composed(index.space.dimensions, graph, settings.semantic_depth)
-
-
 @lru_cache(maxsize=1024)
-def _composed(width: int, graph: int | None, depth: int) -> bytes:
+def composed(width: int, graph: int | None, depth: int) -> tuple[bytes, tuple[str, ...]]:
+    """The statement with numbered parameters, and their names in that order.
+
+    Numbered once here, because a client that looks for names in so long a text does so every time.
+    """
     key = sql.Placeholder("index") if graph is None else sql.Literal(graph)
-    return (
+    text = (
         sql.SQL(_TEXT)
         .format(width=sql.Literal(width), index=key, semantic_depth=sql.Literal(depth))
-        .as_bytes(None)
+        .as_string(None)
     )
+    names = tuple(dict.fromkeys(_NAME.findall(text)))
+    return _NAME.sub(lambda name: f"${names.index(name[1]) + 1}", text).encode(), names
+
+
+class HalfVector(bytes):
+    """A vector as PostgreSQL reads a binary halfvec: its width, a spare field, then half floats."""
+
+    @classmethod
+    def of(cls, vector: Vectors) -> HalfVector:
+        return cls(struct.pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes())
+
+
+class HalfVectorDumper(Dumper):
+    """Sends it as it is; the type is told by the cast in the statement."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: HalfVector) -> bytes:
+        return obj
+
+
+def _values(
+    index: Index, roots: Sequence[Root], vector: Vectors, settings: Settings
+) -> dict[str, Any]:
+    """Every parameter by name. Whole numbers all go as int4: one text, one prepared statement."""
+    numbers = {**vars(settings), "index": index.pk, "passages": index.passages}
+    return {
+        **{name: Int4(v) if isinstance(v, int) else v for name, v in numbers.items()},
+        "tenant": index.tenant_id,
+        "agent": index.agent_id,
+        "question": HalfVector.of(vector),
+        **_root_values(index, roots),
+    }
 
 
 def _root_values(index: Index, roots: Sequence[Root]) -> dict[str, list[Any]]:
@@ -112,7 +183,8 @@ def _root_values(index: Index, roots: Sequence[Root]) -> dict[str, list[Any]]:
     return {
         "stemmed": [_any_of(index, root.stemmed) for root in roots],
         "plain": [_any_of(index, root.plain) for root in roots],
-        "form_numbers": [number for number, _ in forms],
+        "weights": [root.weight for root in roots],
+        "form_numbers": [Int4(number) for number, _ in forms],
         "forms": [form for _, form in forms],
     }
 

@@ -4,11 +4,14 @@ from django.db import migrations
 class Migration(migrations.Migration):
     """The narrow table as it lies on disk, with its full-text indexes.
 
-    Columns of fixed width come first: every scan filters on them. The vector stays in the row (an
-    exact scan reads nothing else) and the lexemes leave it (only the GIN indexes need them). Room
-    is left in each page so that enabling a document touches no index. The HNSW graphs are made per
-    index of an agent as it grows (`ingestion/graph.py`): one graph shared by all agents loses rows
-    to the filter, see docs/decisions/0003.
+    Columns of fixed width come first: every scan filters on them. The vector stays in the row, for
+    every distance reads it, and so do the lexemes, uncompressed: a candidate is tested for the
+    roots that are too common to look up, and fetching them from TOAST cost more than all else (what
+    does not fit into a page still moves out, the vector last). Room is left in each page so that
+    enabling a document touches no index. The full-text indexes keep no pending list, which every
+    search would have to read through. The HNSW graphs are made per index of an agent as it grows
+    (`ingestion/graph.py`): one graph shared by all agents loses rows to the filter, see
+    docs/decisions/0003.
     """
 
     dependencies = [("ingestion", "0002_walls")]
@@ -28,7 +31,7 @@ class Migration(migrations.Migration):
                 same_text uuid NOT NULL,
                 text_key uuid NOT NULL,
                 uri varchar(1000) COLLATE "C" NOT NULL,
-                vector halfvec STORAGE PLAIN NOT NULL,
+                vector halfvec STORAGE MAIN NOT NULL,
                 stemmed tsvector NOT NULL,
                 plain tsvector NOT NULL,
                 PRIMARY KEY (index_id, passage_id, tenant_id),
@@ -37,12 +40,14 @@ class Migration(migrations.Migration):
                 CONSTRAINT indexed_passage_passage FOREIGN KEY (passage_id, tenant_id, agent_id)
                     REFERENCES ingestion_passage (id, tenant_id, agent_id) ON DELETE CASCADE
             ) WITH (
-                fillfactor = 90, toast_tuple_target = 1024, autovacuum_vacuum_scale_factor = 0.05
+                fillfactor = 90, toast_tuple_target = 8160, autovacuum_vacuum_scale_factor = 0.05
             );
             CREATE INDEX indexed_passage_text ON ingestion_indexedpassage (index_id, text_key);
             CREATE INDEX indexed_passage_of_passage ON ingestion_indexedpassage (passage_id);
-            CREATE INDEX indexed_passage_stemmed ON ingestion_indexedpassage USING gin (stemmed);
-            CREATE INDEX indexed_passage_plain ON ingestion_indexedpassage USING gin (plain);
+            CREATE INDEX indexed_passage_stemmed ON ingestion_indexedpassage
+                USING gin (stemmed) WITH (fastupdate = off);
+            CREATE INDEX indexed_passage_plain ON ingestion_indexedpassage
+                USING gin (plain) WITH (fastupdate = off);
             """,
             migrations.RunSQL.noop,
         )

@@ -59,8 +59,8 @@ def cosine(left: Sequence[float], right: Sequence[float]) -> float:
     return dot / math.sqrt(math.fsum(a * a for a in left) * math.fsum(b * b for b in right))
 
 
-def idf(total: int, df: int) -> int:
-    return round(1e9 * math.log(1 + (total - df + 0.5) / (df + 0.5)))
+def idf(total: int, df: int, root: Root) -> int:
+    return round(1e9 * root.weight * math.log(1 + (total - df + 0.5) / (df + 0.5)))
 
 
 def looked_up(roots: Sequence[Root], common: Mapping[str, int], settings: Settings) -> set[int]:
@@ -99,7 +99,9 @@ def contract(
     semantic = {row.key: n for n, row in enumerate(by_cosine[: settings.semantic_depth], 1)}
 
     searched = looked_up(roots, common or {}, settings)
-    worth = {n: idf(len(inside), sum(row.holds(roots[n]) for row in inside)) for n in searched}
+    worth = {
+        n: idf(len(inside), sum(row.holds(roots[n]) for row in inside), roots[n]) for n in searched
+    }
     lexical_weight = {
         row.key: sum(worth[n] for n in searched if row.holds(roots[n])) for row in inside
     }
@@ -129,7 +131,7 @@ def _scored(
     semantic = (here - lowest) / (1 - lowest) if lowest < 1 else 0.0
 
     df = [sum(other.holds(root) for other in pool) for root in roots]
-    worth = [idf(len(pool), count) if count else 0 for count in df]
+    worth = [idf(len(pool), n, root) if n else 0 for n, root in zip(df, roots, strict=True)]
     held = {n for n, root in enumerate(roots) if row.holds(root)}
     lexical = sum(worth[n] for n in held) / sum(worth) if sum(worth) else 0.0
 

@@ -89,7 +89,12 @@ class Pool:
     def roots(self, count: int) -> tuple[Root, ...]:
         words = dict.fromkeys(self.some_words(count * 2))
         return tuple(
-            Root(word, (word[:3],) if self.random.random() < 0.5 else (), (word,))
+            Root(
+                word,
+                (word[:3],) if self.random.random() < 0.5 else (),
+                (word,),
+                self.random.choice((1.0, 1.0, 0.4)),
+            )
             for word in list(words)[:count]
         )
 

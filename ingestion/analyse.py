@@ -68,18 +68,16 @@ class Root:
     weight: float = 1.0
 
 
-def analyse_passage(text: str, language: str = "tr", *, pairs: bool = False) -> Lexemes:
-    """The lexemes of a passage, with the pairs of neighbouring words if asked for.
+def analyse_passage(text: str, language: str = "tr") -> Lexemes:
+    """The lexemes of a passage, the pairs of its neighbouring words among the stemmed ones.
 
     Raises `UnknownLanguage`.
     """
     stemmer(language)
-    stemmed: set[str] = set()
+    found = list(tokens(clean(text)))
+    stemmed = {lexeme for lexeme, _, _ in neighbours(found, language)}
     plain: set[str] = set()
     previous: Token | None = None
-    found = list(tokens(clean(text)))
-    if pairs:
-        stemmed.update(lexeme for lexeme, _, _ in neighbours(found, language))
     for token in found:
         forms = _passage_forms(token.kind, token.text, language)
         stemmed.update(forms.stemmed)

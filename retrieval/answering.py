@@ -30,8 +30,9 @@ def judge(answering: Answering | None, trace: dict[str, Any]) -> dict[str, Any]:
 
 
 def coverage(roots: list[dict[str, Any]], present: list[int]) -> float:
-    """Σ idf over the roots present ÷ Σ idf over all roots of the question, also those that no
-    candidate holds (their df is 0); 0 without roots. Idf as in the pool (DESIGN: docs/retrieval.md).
+    """Σ idf over the words present ÷ Σ idf over all words of the question, also those that no
+    candidate holds (their df is 0); 0 without words. Idf as in the pool; pairs of words are left
+    out, for a good answer may say the same in another order.
     """
-    whole = sum(root["idf"] for root in roots)
-    return sum(roots[number]["idf"] for number in present) / whole if whole else 0.0
+    idf = [root["idf"] if root["weight"] == 1 else 0.0 for root in roots]
+    return sum(idf[number] for number in present) / sum(idf) if sum(idf) else 0.0

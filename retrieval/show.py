@@ -103,16 +103,18 @@ def as_json(retrieval: Retrieval) -> str:
 
 
 def evidence_dict(item: Evidence) -> dict[str, Any]:
-    names = [
-        "rank",
-        "score",
-        "semantic",
-        "lexical",
-        "similarity",
-        "document",
-        "uri",
-        "heading",
-        "page",
-        "text",
-    ]
-    return {name: getattr(item, name) for name in names.split()}
+    return {name: getattr(item, name) for name in FIELDS}
+
+
+FIELDS = (
+    "rank",
+    "score",
+    "semantic",
+    "lexical",
+    "similarity",
+    "document",
+    "uri",
+    "heading",
+    "page",
+    "text",
+)

@@ -145,7 +145,7 @@ def test_case_and_diacritics_never_decide_whether_a_word_is_found(typed: str) ->
 )
 def test_a_hostile_text_of_100_000_letters_is_analysed(unit: str) -> None:
     text = unit * (100_000 // len(unit))
-    lexemes = analyse_passage(text, pairs=True)
+    lexemes = analyse_passage(text)
     assert sum(map(len, (*lexemes.stemmed, *lexemes.plain))) < 5_000
     assert len(analyse_question(text)) <= 32
 
@@ -213,7 +213,7 @@ def test_normalised_texts_are_equal_when_only_case_spacing_and_punctuation_diffe
 
 
 def test_a_pair_is_two_meaningful_neighbours_in_either_order() -> None:
-    passage = analyse_passage("Kartın kredisi ile TR-1234 kodunun fiyatı", pairs=True)
+    passage = analyse_passage("Kartın kredisi ile TR-1234 kodunun fiyatı")
     pairs = question_pairs("Kredi kartı nedir? Kodunuzun TR-1234'ü, fiyatı")
     assert [pair.surface for pair in pairs] == [
         "Kredi kartı",
@@ -225,11 +225,7 @@ def test_a_pair_is_two_meaningful_neighbours_in_either_order() -> None:
     assert all(0 < pair.weight < 1 for pair in pairs)
 
 
-def test_pairs_are_left_out_unless_asked_for() -> None:
-    text = "İade süresi on dört gündür"
-    assert not [lexeme for lexeme in analyse_passage(text).stemmed if "+" in lexeme]
-    with_pairs = analyse_passage(text, pairs=True)
-    assert set(analyse_passage(text).stemmed) < set(with_pairs.stemmed)
+def test_a_question_gives_a_bounded_number_of_pairs() -> None:
     assert len(question_pairs("kargo " * 3 + "iade " * 3 + "a b c d", limit=2)) == 2
 
 

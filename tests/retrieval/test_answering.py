@@ -16,14 +16,16 @@ RULE = Answering(threshold=0.9, coverage_weight=0.1)
 
 def trace(similarity: float, present: list[int], **first: Any) -> dict[str, Any]:
     row = {"rank": 1, "similarity": similarity, "roots": present, "score": 1.0} | first
-    return {"candidates": [row], "roots": [{"idf": 3.0}, {"idf": 1.0}]}
+    roots = [{"idf": 3.0, "weight": 1.0}, {"idf": 1.0, "weight": 1.0}]
+    return {"candidates": [row], "roots": roots}
 
 
 def test_coverage_is_the_share_of_idf_and_counts_roots_that_nothing_holds() -> None:
-    roots = [{"idf": 3.0}, {"idf": 1.0}]
+    roots = [{"idf": 3.0, "weight": 1.0}, {"idf": 1.0, "weight": 1.0}]
     assert coverage(roots, [0]) == 0.75
     assert coverage(roots, []) == 0.0
     assert coverage([], []) == 0.0
+    assert coverage([*roots, {"idf": 9.0, "weight": 0.4}], [0, 2]) == 0.75
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from io import StringIO
@@ -260,35 +260,43 @@ def test_an_embedder_that_fails_midway_leaves_the_old_index_serving(
 def test_what_changes_meanwhile_is_in_the_new_index_as_it_is_now(
     agent: Agent, embedding_server: EmbeddingServer
 ) -> None:
-    changed = False
+    """Documents change while their own batch is embedded, and once more during the last probe."""
+    ahead = [change_documents, lambda agent: ingest_text(agent, "late.md", pages(600, 603))]
 
     def change(texts: list[str]) -> None:
-        nonlocal changed
-        if not changed and len(embedding_server.requests) == 3:
-            changed = True
-            thread = threading.Thread(target=change_documents)
+        midway = len(ahead) == 2 and len(embedding_server.requests) == 3
+        probing = len(ahead) == 1 and len(texts) == 8
+        if midway or probing:
+            thread = threading.Thread(target=apart, args=(ahead.pop(0), agent))
             thread.start()
             thread.join()
 
-    def change_documents() -> None:
-        try:
-            ingest_text(agent, "new.md", pages(300, 310))
-            ingest_text(agent, "0.md", pages(400, 405))
-            delete(Document.objects.get(agent=agent, uri="50.md"))
-            set_enabled(Document.objects.get(agent=agent, uri="100.md"), False)
-        finally:
-            connection.close()
-
     embedding_server.before_answer = change
     reembed.reembed(agent)
-    assert changed
+    assert not ahead
     new = index_of(agent)
     now = set(Passage.objects.filter(agent=agent).values_list("pk", flat=True))
     assert set(rows(new).values_list("passage_id", flat=True)) == now
-    assert len(now) == 200 + 10 - 50 + 5 - 50
-    assert rows(new).filter(enabled=False).count() == 50
-    assert new.passages == len(now) - 50
+    assert len(now) == 5 + 50 + 20 + 10 + 3
+    assert rows(new).filter(enabled=False).count() == 20
+    assert new.passages == len(now) - 20
     assert every_row_is_of(new, NEW)
+
+
+def change_documents(agent: Agent) -> None:
+    """The third batch holds passages of 100.md and 150.md."""
+    ingest_text(agent, "new.md", pages(300, 310))
+    ingest_text(agent, "0.md", pages(400, 405))
+    delete(Document.objects.get(agent=agent, uri="150.md"))
+    ingest_text(agent, "100.md", pages(700, 720))
+    set_enabled(Document.objects.get(agent=agent, uri="100.md"), False)
+
+
+def apart(act: Callable[[Agent], object], agent: Agent) -> None:
+    try:
+        act(agent)
+    finally:
+        connection.close()
 
 
 def test_the_retired_index_goes_after_a_grace_and_takes_its_rows_along(agent: Agent) -> None:

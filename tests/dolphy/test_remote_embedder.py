@@ -110,9 +110,7 @@ def test_waits_grow_and_are_jittered(server: EmbeddingServer, slept: list[float]
     assert not first == second == third
 
 
-def test_an_endpoint_that_hangs_is_unavailable(
-    server: EmbeddingServer, slept: list[float]
-) -> None:
+def test_an_endpoint_that_hangs_is_unavailable(server: EmbeddingServer, slept: list[float]) -> None:
     server.fault = Fault.HANG
     with pytest.raises(EmbedderUnavailable, match="APITimeoutError"):
         embedder(server, timeout=0.1).embed_passages(["metin"])

@@ -129,12 +129,8 @@ def _prepared(agent: Agent, segment: Segment) -> Prepared:
 
 
 def _settle() -> None:
-    """What autovacuum does for a table in use: posting lists written out, statistics current."""
+    """Current statistics, as autovacuum keeps them for a table in use."""
     with connection.cursor() as cursor:
-        for name in ("stemmed", "plain"):
-            cursor.execute(
-                "SELECT gin_clean_pending_list(%s::regclass)", [f"indexed_passage_{name}"]
-            )
         cursor.execute("ANALYZE ingestion_indexedpassage")
 
 

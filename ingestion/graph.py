@@ -16,10 +16,11 @@ from ingestion.models import Index
 from ingestion.queue import send
 from ingestion.statistics import refresh
 
-EXACT_UP_TO = 4_000
-GRAPH_DOWN_TO = 2_000
+EXACT_UP_TO = 1_500
+GRAPH_DOWN_TO = 750
 STATISTICS_FROM = 500
 NEIGHBOURS, BUILD_DEPTH = 16, 100
+_PREFIX = "indexed_passage_graph_"
 
 
 def fit(index: Index) -> None:
@@ -52,26 +53,35 @@ def wants_statistics(index: Index) -> bool:
 
 
 def name_of(index: Index) -> str:
-    return f"indexed_passage_graph_{index.pk}"
+    return f"{_PREFIX}{index.pk}"
+
+
+def covered_by(index: int) -> sql.Composed:
+    """The condition by which a graph holds the rows of one index, and a search asks for them.
+
+    A literal, for only that selects a partial index; `+ 0`, so that no other index answers to it
+    and a wrong estimate cannot turn the search of a large agent into a scan of all its rows.
+    """
+    return sql.SQL("index_id + 0 = {}").format(sql.Literal(index))
 
 
 def build(index: Index) -> None:
     """CREATE INDEX CONCURRENTLY, so searches and ingestion go on. A broken leftover is replaced."""
     graph = sql.Identifier(name_of(index))
     width = sql.Literal(index.space.dimensions)
+    _drop(name_of(index))
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(graph))
         cursor.execute(
             sql.SQL(
                 "CREATE INDEX CONCURRENTLY {} ON ingestion_indexedpassage "
                 "USING hnsw ((vector::halfvec({})) halfvec_cosine_ops) "
-                "WITH (m = {}, ef_construction = {}) WHERE index_id = {}"
+                "WITH (m = {}, ef_construction = {}) WHERE {}"
             ).format(
                 graph,
                 width,
                 sql.Literal(NEIGHBOURS),
                 sql.Literal(BUILD_DEPTH),
-                sql.Literal(index.pk),
+                covered_by(index.pk),
             )
         )
     _mark(index, has_graph=True)
@@ -80,10 +90,33 @@ def build(index: Index) -> None:
 def drop(index: Index) -> None:
     """The flag first: no search may ask for a graph that is gone."""
     _mark(index, has_graph=False)
+    _drop(name_of(index))
+
+
+def orphans() -> list[str]:
+    """The names of graphs whose index row is gone: deleting an agent deletes rows, not indexes."""
     with connection.cursor() as cursor:
         cursor.execute(
-            sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name_of(index)))
+            "SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
+            "WHERE indrelid = 'ingestion_indexedpassage'::regclass AND relname ~ %(graph)s "
+            "AND NOT EXISTS (SELECT FROM ingestion_index "
+            "WHERE id = substring(relname FROM %(graph)s)::integer) ORDER BY relname",
+            {"graph": f"^{_PREFIX}([0-9]+)$"},
         )
+        return [name for (name,) in cursor]
+
+
+def drop_orphans() -> int:
+    """Drop them, and say how many there were. Runs outside a transaction, as `drop` does."""
+    names = orphans()
+    for name in names:
+        _drop(name)
+    return len(names)
+
+
+def _drop(name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def _mark(index: Index, *, has_graph: bool) -> None:

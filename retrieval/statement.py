@@ -25,6 +25,7 @@ from psycopg.types.numeric import Int4
 
 from dolphy.embedding import Vectors
 from ingestion.analyse import Root
+from ingestion.graph import covered_by
 from ingestion.models import Index
 from ingestion.swap import quoted, scoped
 from retrieval.measured import Measured
@@ -132,10 +133,15 @@ def composed(width: int, graph: int | None, depth: int) -> tuple[bytes, tuple[st
 
     Numbered once here, because a client that looks for names in so long a text does so every time.
     """
-    key = sql.Placeholder("index") if graph is None else sql.Literal(graph)
+    key = sql.Placeholder("index")
     text = (
         sql.SQL(_TEXT)
-        .format(width=sql.Literal(width), index=key, semantic_depth=sql.Literal(depth))
+        .format(
+            width=sql.Literal(width),
+            index=key,
+            way_in=sql.SQL("index_id = {}").format(key) if graph is None else covered_by(graph),
+            semantic_depth=sql.Literal(depth),
+        )
         .as_string(None)
     )
     names = tuple(dict.fromkeys(_NAME.findall(text)))

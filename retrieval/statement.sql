@@ -1,6 +1,7 @@
 -- One question, one round trip: both branches inside the boundary, the true cosine of every
 -- candidate, fusion, duplicates, caps and what fills the rest.
--- {width} is the width of the embedding space and {index} the agent's index. A root is a bit: a
+-- {width} is the width of the embedding space, {index} the agent's index, {way_in} the condition
+-- that leads the nearest-neighbour scan: through the index's key, or its graph. A root is a bit: a
 -- passage's `roots` is the set of those it holds. A weight, idf times the root's own, is a whole
 -- number of billionths, so its sum is the same in any order.
 WITH
@@ -57,7 +58,7 @@ branches AS (
     FROM (
         SELECT passage_id, uri, position, vector::halfvec({width}) <=> %(question)s::halfvec AS distance
         FROM ingestion_indexedpassage
-        WHERE index_id = {index}
+        WHERE {way_in}
             AND tenant_id = %(tenant)s
             AND agent_id = %(agent)s
             AND enabled

@@ -1,9 +1,9 @@
 """Under-fills: searches whose semantic branch brought fewer passages than it should have.
 
-A graph can end its scan early. The statement is then run again, exactly, so the search is right and
-only slower; that is counted as `refilled`. `short` counts searches that stayed under-filled even so,
-which means the index counts its passages wrongly. The counts live in Valkey, by agent; when it is
-away nothing is counted, and each trace still says what happened to its own search.
+A graph can end its scan early. The statement is then run again, exactly, so the search is right
+and only slower; that is counted as `refilled`. `short` counts searches that stayed under-filled
+even so, which means that the index counts its passages wrongly. The counts live in Valkey, by
+agent; when it is away nothing is counted, and each trace still says what its own search met.
 """
 
 from __future__ import annotations

@@ -54,7 +54,10 @@ class Pool:
 
     def vector(self) -> tuple[float, ...]:
         latent = self._gaussian(LATENT)
-        mapped = [sum(z * axis[i] for z, axis in zip(latent, self.axes)) for i in range(WIDTH)]
+        mapped = [
+            sum(z * axis[i] for z, axis in zip(latent, self.axes, strict=True))
+            for i in range(WIDTH)
+        ]
         noisy = [number + 0.2 * self.random.gauss(0, 1) for number in mapped]
         length = sum(number * number for number in noisy) ** 0.5
         return tuple(half(number / length) for number in noisy)
@@ -122,15 +125,27 @@ def store(index: Index, rows: Sequence[Row]) -> None:
             documents[row.document] = Document.objects.create(
                 id=uuid.uuid4(), uri=row.uri, title=row.uri, enabled=row.enabled, **owner
             )
-    for row in rows:
-        document = documents[row.document]
-        passage = Passage.objects.create(
-            document=document, position=row.position, text=f"{row.uri} {row.position}", tokens=3,
-            heading=["Konu"], **owner,
-        )  # fmt: skip
-        lexemes = Lexemes(tuple(sorted(row.stemmed)), tuple(sorted(row.plain)))
-        entry = (passage.pk, row.position, passage.text, row.same_text, lexemes, row.vector)
-        index_rows(document, index, [entry])
+    passages = Passage.objects.bulk_create(
+        Passage(
+            document=documents[row.document], position=row.position, tokens=3, heading=["Konu"],
+            text=f"{row.uri} {row.position}", **owner,
+        )
+        for row in rows
+    )  # fmt: skip
+    for key, document in documents.items():
+        entries = [
+            (
+                passage.pk,
+                row.position,
+                passage.text,
+                row.same_text,
+                Lexemes(tuple(sorted(row.stemmed)), tuple(sorted(row.plain))),
+                row.vector,
+            )
+            for row, passage in zip(rows, passages, strict=True)
+            if row.document == key
+        ]
+        index_rows(document, index, entries)
     index.passages = sum(row.enabled for row in rows)
     index.save()
 
@@ -148,3 +163,14 @@ def count_common(index: Index, common: dict[str, int]) -> None:
 def analyze() -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE ingestion_indexedpassage")
+
+
+def drop_graphs() -> None:
+    """What the emptying of the tables after a test leaves behind."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'i' "
+            "AND relname LIKE 'indexed_passage_graph_%%'"
+        )
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"DROP INDEX {name}")

@@ -19,15 +19,16 @@ from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
-from ingestion.analyse import ANALYSER_VERSION, Root, analyse_question
+from ingestion.analyse import ANALYSER_VERSION, Root, analyse_question, question_pairs
 from ingestion.indexes import space_of, still_serves
 from ingestion.models import Index, serving_index
 from ingestion.trust import check_trust
 from retrieval import question as asked
+from retrieval import underfills
 from retrieval.answering import judge
 from retrieval.errors import BadLimit, UnknownFusion
 from retrieval.measured import Measured, measured
-from retrieval.statement import Settings, candidates, settings_of
+from retrieval.statement import Found, Settings, available, find, settings_of
 from retrieval.typed import restore
 from retrieval.vocabulary import lookup
 from tenants.models import Agent, Fusion
@@ -89,18 +90,22 @@ def retrieve(
     if index is None:
         return _nothing(agent, question, settings, clock)
     trust = check_trust(index)
-    roots = analyse_question(question, agent.language)
+    roots = (
+        *analyse_question(question, agent.language),
+        *question_pairs(question, agent.language),
+    )
     spelled = restore(question, lookup(agent), agent.language)
     clock.lap("analyse")
     vector, source = asked.embedded(space_of(index), spelled)
     clock.lap("embed")
-    rows = candidates(index, roots, vector, settings)
-    if not rows and index.passages and not still_serves(index):
+    found = find(index, roots, vector, settings)
+    if not found.rows and index.passages and not still_serves(index):
         return retrieve(agent, question, limit=limit, fusion=fusion)  # replaced meanwhile
     clock.lap("statement")
-    trace = _trace(agent, question, settings, index, roots, rows)
+    trace = _trace(agent, question, settings, index, roots, found)
+    underfills.count(agent, trace)
     trace |= {"trust": trust, "vector_from": source, "embedded": spelled}
-    evidence = tuple(_evidence(row) for row in sorted(_kept(rows), key=lambda row: row.rank))
+    evidence = tuple(_evidence(row) for row in sorted(_kept(found.rows), key=lambda row: row.rank))
     trace["answering"] = judge(known.answering, trace)
     clock.lap("trace")
     return Retrieval(evidence, trace | {"timings_ms": clock.laps})
@@ -141,24 +146,23 @@ def _trace(
     settings: Settings,
     index: Index,
     roots: Sequence[Root],
-    rows: Sequence[Any],
+    found: Found,
 ) -> dict[str, Any]:
-    semantic = sum(row.semantic_rank is not None for row in rows)
-    available = min(settings.semantic_depth, index.passages)
+    rows, there_are = found.rows, available(index, settings)
     return {
         "question": question,
         "agent": str(agent),
         "space": str(space_of(index)),
         "analyser": ANALYSER_VERSION,
         "settings": asdict(settings),
-        "route": "graph" if index.has_graph else "exact",
+        "route": found.route,
         "passages": index.passages,
         "pool": {
             "candidates": len(rows),
-            "semantic": semantic,
+            "semantic": found.semantic,
             "lexical": sum(row.lexical_rank is not None for row in rows),
-            "available": available,
-            "underfilled": semantic < available,
+            "available": there_are,
+            "underfilled": found.semantic < there_are,
         },
         "roots": _roots(roots, rows),
         "candidates": [_candidate(row) for row in rows],
@@ -172,10 +176,12 @@ def _roots(roots: Sequence[Root], rows: Sequence[Any]) -> list[dict[str, Any]]:
     return [
         {
             "root": root.surface,
+            "weight": root.weight,
             "stemmed": list(root.stemmed),
             "plain": list(root.plain),
             "df": held[number],
-            "idf": math.log(1 + (len(rows) - held[number] + 0.5) / (held[number] + 0.5)),
+            "idf": root.weight
+            * math.log(1 + (len(rows) - held[number] + 0.5) / (held[number] + 0.5)),
             "looked_up": number in looked_up,
         }
         for number, root in enumerate(roots)

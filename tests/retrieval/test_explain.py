@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ingestion.documents import delete, set_enabled
-from ingestion.models import Document
+from ingestion.models import Document, EmbeddingSpace
 from retrieval.fates import fates, ordinal
 from retrieval.models import Trace
 from retrieval.replay import DEEPEST, replay
@@ -114,6 +114,17 @@ def test_an_agent_that_lost_everything_says_so(acme: World) -> None:
     again = as_json(trace)["replay"]
     assert not again["same_evidence"]
     assert any("embedding space" in line for line in again["differences"])
+
+
+def test_a_trace_is_shown_when_its_question_cannot_be_asked_any_more(acme: World) -> None:
+    trace = asked(acme)
+    EmbeddingSpace.objects.filter(pk=acme.index.space_id).update(revision="another")
+    shown = explain(trace, "--document", "iade.md")
+    assert "It cannot be asked now: space_not_served" in shown
+    assert "iade.md#0: kept: it is evidence number 1" in shown
+    assert as_json(trace)["replay"]["error"]["code"] == "space_not_served"
+    make_document(acme.agent, "bos.md", ["Bahçe."])
+    assert "cannot be said: The embedding space" in ended(trace, "bos.md")
 
 
 # Where a document ended

@@ -20,6 +20,7 @@ from retrieval.replay import DEEPEST, Replay, reach, replay
 from retrieval.show import candidates_table
 
 WIDTH = 132
+Again = Replay | DolphyError
 
 
 class Command(BaseCommand):
@@ -33,7 +34,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             trace = stored(options["trace"])
-            again = replay(trace)
+            again = _replayed(trace)
             ended = _ended(trace, options["document"]) if options["document"] else None
         except DolphyError as error:
             raise CommandError(f"{error.code}: {error.message}") from error
@@ -42,7 +43,7 @@ class Command(BaseCommand):
         else:
             self._show(trace, again, ended)
 
-    def _show(self, trace: Trace, again: Replay, ended: dict[str, Any] | None) -> None:
+    def _show(self, trace: Trace, again: Again, ended: dict[str, Any] | None) -> None:
         console = Console(file=self.stdout, width=None if self.stdout.isatty() else WIDTH)  # type: ignore[arg-type]
         record = trace.record
         console.print(trace.question, style="bold", markup=False, highlight=False)
@@ -70,6 +71,14 @@ def stored(trace_id: str) -> Trace:
     if "settings" not in found.record:
         raise NotFound(f"Trace {trace_id} holds no settings to replay.")
     return found
+
+
+def _replayed(trace: Trace) -> Again:
+    """The replay, or why the question cannot be asked now: the trace can be read all the same."""
+    try:
+        return replay(trace)
+    except DolphyError as error:
+        return error
 
 
 def _ended(trace: Trace, uri: str) -> dict[str, Any]:
@@ -110,7 +119,10 @@ def _absent(trace: Trace, uri: str) -> list[str]:
 
 
 def _out_of_reach(trace: Trace, uri: str) -> str:
-    rows = reach(trace, uri)
+    try:
+        rows = reach(trace, uri)
+    except DolphyError as error:
+        return f"How far out it is cannot be said: {error.message}"
     if not rows:
         return f"Nor is it among the first {DEEPEST} of either branch now."
     places = ((row["semantic_rank"], row["lexical_rank"], row["position"]) for row in rows)
@@ -120,7 +132,9 @@ def _out_of_reach(trace: Trace, uri: str) -> str:
     return f"Looking {DEEPEST} deep now, its nearest passage is #{position}: {meaning}, {words}."
 
 
-def _verdict(again: Replay) -> list[str]:
+def _verdict(again: Again) -> list[str]:
+    if isinstance(again, DolphyError):
+        return [f"It cannot be asked now: {again.code}: {again.message}"]
     order = "the same evidence in the same order" if again.same_evidence else "other evidence"
     pool = "" if again.same_pool else ", from another pool"
     return [f"It finds {order}{pool}.", *again.differences]
@@ -130,14 +144,14 @@ def _said(settings: dict[str, Any]) -> str:
     return " · ".join(f"{name} {value}" for name, value in settings.items())
 
 
-def _as_json(trace: Trace, again: Replay, ended: dict[str, Any] | None) -> str:
+def _as_json(trace: Trace, again: Again, ended: dict[str, Any] | None) -> str:
     found = {
         "id": str(trace.pk),
         "agent": str(trace.agent),
         "question": trace.question,
         "created_at": trace.created_at.isoformat(),
         "trace": trace.record,
-        "replay": again.as_dict(),
+        "replay": {"error": again.as_dict()} if isinstance(again, DolphyError) else again.as_dict(),
         "document": ended,
     }
     return json.dumps(found, ensure_ascii=False, indent=2)

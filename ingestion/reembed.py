@@ -22,15 +22,16 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from django.db import connection, transaction
 from django.utils import timezone
 
 from dolphy import embedding
 from dolphy.embedding import Embedder
+from dolphy.embedding.meter import metered
 from dolphy.embedding.remembered import forget_questions
 from dolphy.errors import DolphyError
 from ingestion import graph
+from ingestion.account import charge
 from ingestion.analyse import ANALYSER_VERSION, analyse_passage, normalise
 from ingestion.embed import text_key, vectors_in
 from ingestion.indexes import space_of, space_row
@@ -219,10 +220,18 @@ class _Work:
         missing = [key for key in distinct if key not in known]
         if missing:
             self._note_too_long(batch, texts)
-            fresh = self.embedder.embed_passages([distinct[key] for key in missing])
-            known |= dict(zip(missing, np.asarray(fresh), strict=True))
+            fresh = self._embed([distinct[key] for key in missing])
+            known |= dict(zip(missing, fresh, strict=True))
             self.outcome.embedded += len(missing)
         return known
+
+    def _embed(self, texts: Sequence[str]) -> embedding.Vectors:
+        """Embed on the tenant's account, whatever comes of it."""
+        with metered() as use:
+            try:
+                return self.embedder.embed_passages(texts)
+            finally:
+                charge(self.agent.tenant_id, self.index.space_id, use, texts=len(texts))
 
     def _note_too_long(self, batch: Sequence[_Missing], texts: Sequence[str]) -> None:
         for one, text in zip(batch, texts, strict=True):

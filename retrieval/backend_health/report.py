@@ -30,6 +30,7 @@ def report() -> dict[str, Any]:
         "spaces": [asdict(one) for one in spaces],
         "analyser": stored.analyser(agents),
         "branches": stored.branches(agents),
+        "underfilled": surroundings.underfilled(),
         "building": [asdict(one) for one in stored.building()],
         "embedder": surroundings.embedder(),
         "chat_model": surroundings.chat_model(),
@@ -84,6 +85,8 @@ def _of_surroundings(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     embedder, jobs = found["embedder"], found["jobs"]
     if embedder["state"] != surroundings.ANSWERS:
         yield "embedder", f"{embedder['space']}: {embedder['state']} ({embedder['error_code']})."
+    if found["underfilled"]["short"]:
+        yield "underfilled", f"{found['underfilled']['short']} searches saw too few passages."
     if found["queue"]["state"] != surroundings.ANSWERS:
         yield "queue", "The queue does not answer."
     if not found["workers"]:

@@ -22,6 +22,7 @@ from dolphy.cache import valkey
 from dolphy.celery import app
 from dolphy.errors import DolphyError
 from ingestion.models import IngestionJob
+from retrieval import underfills
 
 PATIENCE = 5.0  # seconds for the embedder
 WORKERS_PATIENCE = 0.7  # seconds to gather answers: asking always takes as long
@@ -71,6 +72,20 @@ def queue() -> dict[str, Any]:
         return {"state": ANSWERS, "waiting": waiting, "at_work": valkey().hlen("unacked")}
     except RedisError:
         return {"state": SILENT, "waiting": {}, "at_work": 0}
+
+
+def underfilled() -> dict[str, Any]:
+    """Searches whose semantic branch came up short: run again exactly, or short even then."""
+    try:
+        found = underfills.report()
+    except RedisError:
+        return {"state": SILENT, "refilled": 0, "short": 0, "agents": 0}
+    return {
+        "state": "counted",
+        "refilled": sum(one.refilled for one in found),
+        "short": sum(one.short for one in found),
+        "agents": len(found),
+    }
 
 
 def workers() -> list[str]:

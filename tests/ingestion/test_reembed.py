@@ -45,7 +45,7 @@ from ingestion.reembed import (
     remove_retired,
 )
 from ingestion.tasks import remove_retired_indexes
-from retrieval import retrieve as retrieving
+from retrieval import question
 from retrieval.retrieve import retrieve
 from tenants.models import Agent, Tenant
 from tests.embedding_server import MODEL, EmbeddingServer, Fault, services, vector_of
@@ -139,11 +139,11 @@ def searching(agent: Agent) -> Iterator[list[Any]]:
 
 def check(found: Any) -> None:
     model = found.trace["space"].split("/")[1]
-    question = vector_of(model, found.trace["embedded"])
+    asked = vector_of(model, found.trace["embedded"])
     assert found.evidence
     for one in found.evidence:
         whole = "\n".join(dict.fromkeys((one.document, *one.heading, one.text)))
-        similarity = float(question @ vector_of(model, whole))
+        similarity = float(asked @ vector_of(model, whole))
         assert one.similarity == pytest.approx(similarity, abs=0.01), (model, one)
 
 
@@ -314,16 +314,17 @@ def test_the_retired_index_goes_after_a_grace_and_takes_its_rows_along(agent: Ag
 def test_a_search_whose_index_is_gone_is_run_once_more_with_the_new_one(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, replaced = retrieving.candidates, []
+    real, replaced = question.embedded, []
 
-    def replaced_first(index: Index, *args: Any) -> Any:
+    def replaced_after(*args: Any) -> Any:
+        vector = real(*args)
         if not replaced:
-            replaced.append(index.pk)
+            replaced.append(vector)
             reembed.reembed(agent)
             remove_retired(timedelta(0))
-        return real(index, *args)
+        return vector
 
-    monkeypatch.setattr(retrieving, "candidates", replaced_first)
+    monkeypatch.setattr(question, "embedded", replaced_after)
     found = retrieve(agent, QUESTION)
     assert found.evidence and found.trace["space"].split("/")[1] == NEW
     check(found)

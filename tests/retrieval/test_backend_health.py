@@ -12,9 +12,12 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from dolphy.cache import valkey
 from ingestion.models import Index, IndexedPassage, IngestionJob, SpaceProbe, serving_index
 from ingestion.probe import probe_index, probe_spaces
+from retrieval import underfills
 from retrieval.backend_health import report, surroundings
+from retrieval.statement import REFILLED
 from tenants.models import Agent, Tenant, User
 from tests.embedding_server import EmbeddingServer, Fault
 from tests.factories import World, ingest_text, make_agent, make_job
@@ -26,6 +29,7 @@ TOKEN = "operator-token-of-this-test"
 @pytest.fixture(autouse=True)
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker runs here, and asking for one always takes its whole patience."""
+    valkey().delete("retrieval:underfills")
     monkeypatch.setattr(surroundings, "WORKERS_PATIENCE", 0.05)
 
 
@@ -127,6 +131,7 @@ def test_the_json_has_its_documented_parts(agent: Agent, staff: Client) -> None:
     assert set(seen(staff)) == {
         *("status", "problems", "at", "last_probe", "spaces", "agents", "building"),
         *("analyser", "branches", "embedder", "chat_model", "queue", "jobs", "workers"),
+        "underfilled",
     }
 
 
@@ -203,6 +208,14 @@ def test_a_queue_that_is_away_is_a_problem_and_not_an_error(
     found = seen(staff)
     assert found["queue"]["state"] == "no answer"
     assert codes(found) == {"queue"}
+
+
+def test_underfilled_pools_are_counted(agent: Agent, staff: Client) -> None:
+    underfills.count(agent, {"pool": {"underfilled": True}, "route": "graph"})
+    underfills.count(agent, {"pool": {"underfilled": False}, "route": REFILLED})
+    found = seen(staff)
+    assert found["underfilled"] == {"state": "counted", "refilled": 1, "short": 1, "agents": 1}
+    assert codes(found) == {"underfilled"}
 
 
 def test_jobs_that_failed_died_or_wait_are_counted(agent: Agent, staff: Client) -> None:

@@ -292,9 +292,11 @@ class Page(TenantOwned):
             ),
         ]
         indexes = [
-            models.Index(fields=["website", "seen", "state", "depth", "url"], name="page_frontier"),
             models.Index(
-                fields=["website", "content_hash"],
+                fields=["tenant", "website", "seen", "state", "depth", "url"], name="page_frontier"
+            ),
+            models.Index(
+                fields=["tenant", "website", "content_hash"],
                 condition=~Q(content_hash=""),
                 name="page_of_content",
             ),

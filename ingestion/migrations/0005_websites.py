@@ -142,11 +142,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='page',
-            index=models.Index(fields=['website', 'seen', 'state', 'depth', 'url'], name='page_frontier'),
+            index=models.Index(fields=['tenant', 'website', 'seen', 'state', 'depth', 'url'], name='page_frontier'),
         ),
         migrations.AddIndex(
             model_name='page',
-            index=models.Index(condition=models.Q(('content_hash', ''), _negated=True), fields=['website', 'content_hash'], name='page_of_content'),
+            index=models.Index(condition=models.Q(('content_hash', ''), _negated=True), fields=['tenant', 'website', 'content_hash'], name='page_of_content'),
         ),
         migrations.AddIndex(
             model_name='page',

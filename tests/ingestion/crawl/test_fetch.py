@@ -31,7 +31,7 @@ from tests.ingestion.crawl.site import Request, Site, redirect, with_headers
 SHORT = FetchLimits(connect_seconds=1, total_seconds=0.6)
 
 
-def fetcher(site: Site, limits: FetchLimits = FetchLimits()) -> Fetcher:
+def fetcher(site: Site, limits: FetchLimits = SHORT) -> Fetcher:
     return Fetcher(allowed=Allowed(frozenset({site.address})), limits=limits)
 
 

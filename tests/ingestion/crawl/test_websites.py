@@ -1,0 +1,272 @@
+"""What is done to websites and syncs: by act, by schedule, over HTTP, from a terminal."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from ingestion.crawl import crawl as crawling
+from ingestion.crawl import tasks, websites
+from ingestion.crawl.crawl import crawl
+from ingestion.crawl.errors import SyncAtWork, SyncFinished, UrlRefused
+from ingestion.crawl.models import Page, Sync, Website
+from ingestion.models import Document, IngestionJob
+from tests.factories import World
+from tests.ingestion.crawl.run import crawled, documents, finish, website
+from tests.ingestion.crawl.site import Site, html
+
+V1 = "/api/v1"
+State = Sync.State
+
+
+@pytest.fixture
+def pages(site: Site) -> Site:
+    """A start and nine pages."""
+    links = tuple(f"/s{number}" for number in range(9))
+    site.pages["/"] = html("Başlangıç", "Yardım merkezi.", links=links)
+    for number, path in enumerate(links):
+        site.pages[path] = html(f"Konu {number}", f"Bu {number} numaralı konudur.")
+    return site
+
+
+def refusal(response: Any) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+# Acts
+
+
+def test_one_sync_of_a_website_is_at_work_at_a_time(acme: World, pages: Site) -> None:
+    made = website(acme, pages)
+    with pytest.raises(SyncAtWork):
+        websites.sync(made)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Sync.objects.create(tenant=acme.tenant, agent=acme.agent, website=made, number=7)
+    assert finish(made).number == 1
+    assert websites.sync(made).number == 2
+
+
+def test_a_paused_sync_holds_and_goes_on_where_it_was(
+    acme: World, pages: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawling, "BATCH", 1)
+    made = website(acme, pages)
+    sync = made.syncs.get()
+    real = crawling.settle
+
+    def settle(walk: Any, page: Page, outcome: Any) -> None:
+        if page.url.endswith("/s4") and page.tries == 1:
+            websites.pause(Sync.objects.get(pk=sync.pk))
+        real(walk, page, outcome)
+
+    monkeypatch.setattr(crawling, "settle", settle)
+    assert crawl(sync.pk) is None
+    sync.refresh_from_db()
+    assert (sync.state, sync.fetched, sync.lease) == (State.PAUSED, 5, None)
+    assert crawl(sync.pk) is None
+    assert tasks.sweep_websites() == 0
+    websites.resume(sync)
+    asked = len(pages.requests)
+    sync = finish(made)
+    assert (sync.state, sync.added) == (State.COMPLETE, 10)
+    assert len(pages.requests) - asked == 5
+
+
+def test_a_cancelled_sync_stops_and_removes_nothing(
+    acme: World, pages: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = crawled(acme, pages)
+    pages.pages["/"] = html("Başlangıç", "Hiçbir şey kalmadı.")
+    sync = websites.sync(done.website)
+    websites.cancel(sync)
+    assert crawl(sync.pk) is None
+    sync.refresh_from_db()
+    assert (sync.state, sync.fetched) == (State.CANCELLED, 0)
+    assert len(documents(done.website, pages)) == 10
+    with pytest.raises(SyncFinished):
+        websites.cancel(sync)
+    with pytest.raises(SyncFinished):
+        websites.pause(sync)
+    with pytest.raises(SyncFinished):
+        websites.resume(sync)
+
+
+def test_a_website_that_is_removed_leaves_nothing(
+    acme: World, pages: Site, django_capture_on_commit_callbacks: Any
+) -> None:
+    sync = crawled(acme, pages)
+    files = list(IngestionJob.objects.filter(agent=acme.agent).values_list("file", flat=True))
+    with django_capture_on_commit_callbacks(execute=True):
+        websites.remove(sync.website)
+    assert documents(sync.website, pages) == set()
+    assert not Page.objects.filter(website=sync.website.pk).exists()
+    assert not Sync.objects.filter(website=sync.website.pk).exists()
+    assert [name for name in files if default_storage.exists(name)] == [acme.job.file]
+
+
+def test_a_deleted_document_comes_back_with_the_next_sync(acme: World, pages: Site) -> None:
+    from ingestion.documents import delete
+
+    sync = crawled(acme, pages)
+    delete(Document.objects.get(uri=pages.url("/s1")))
+    again = finish(sync.website)
+    assert (again.added, again.unchanged) == (1, 9)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "x", "ftp://a.example/", "http://u:p@a.example/", "http://a.example:25/", "http://\0/"],
+)
+def test_a_website_needs_an_address_that_can_be_crawled(acme: World, url: str) -> None:
+    with pytest.raises(UrlRefused):
+        websites.create(acme.agent, url)
+
+
+# The schedule
+
+
+def test_a_website_is_synced_again_when_it_is_due(acme: World, pages: Site) -> None:
+    sync = crawled(acme, pages, every_hours=24)
+    made = Website.objects.get(pk=sync.website.pk)
+    assert made.next_sync_at is not None
+    assert timedelta(hours=23) < made.next_sync_at - timezone.now() <= timedelta(hours=24)
+    tasks.sweep_websites()
+    assert made.syncs.count() == 1
+    Website.objects.filter(pk=made.pk).update(next_sync_at=timezone.now())
+    tasks.sweep_websites()
+    tasks.sweep_websites()
+    assert made.syncs.count() == 2
+    made.refresh_from_db()
+    assert made.next_sync_at is not None
+    assert made.next_sync_at > timezone.now()
+
+
+def test_a_sync_that_nobody_works_on_is_sent_again(acme: World, pages: Site) -> None:
+    made = website(acme, pages)
+    assert tasks.sweep_websites() == 0
+    long_ago = timezone.now() - timedelta(hours=1)
+    Sync.objects.filter(website=made).update(heard_at=long_ago)
+    assert tasks.sweep_websites() == 1
+    Sync.objects.filter(website=made).update(not_before=timezone.now() + timedelta(hours=1))
+    assert tasks.sweep_websites() == 0
+
+
+def test_the_task_of_a_slice_sends_the_next_one(
+    acme: World, pages: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = website(acme, pages)
+    sent: list[float] = []
+    monkeypatch.setattr(tasks, "enqueue", lambda sync, seconds: sent.append(seconds))
+    monkeypatch.setattr(crawling, "SLICE_SECONDS", 0.0)
+    tasks.crawl_website(str(made.syncs.get().pk))
+    assert sent == [0.0]
+    monkeypatch.setattr(crawling, "SLICE_SECONDS", 20.0)
+    tasks.crawl_website(str(made.syncs.get().pk))
+    assert sent == [0.0]
+    assert made.syncs.get().state == State.COMPLETE
+
+
+# Over HTTP
+
+
+def post(world: World, path: str, body: Any = None) -> Any:
+    return world.client.post(V1 + path, body or {}, content_type="application/json")
+
+
+def test_a_website_is_added_shown_changed_and_removed(acme: World, pages: Site) -> None:
+    body = {"url": pages.url("/"), "exclude": ["/s1"], "delay": 0, "every_hours": 12}
+    answer = post(acme, f"/agents/{acme.agent.pk}/websites", body)
+    assert answer.status_code == 201
+    shown = answer.json()
+    assert (shown["url"], shown["exclude"], shown["every_hours"]) == (pages.url("/"), ["/s1"], 12)
+    path = f"{V1}/websites/{shown['id']}"
+    assert acme.client.get(path).json() == shown
+    listed = acme.client.get(f"{V1}/agents/{acme.agent.pk}/websites").json()["results"]
+    assert [one["id"] for one in listed] == [shown["id"], str(acme.website.pk)]
+    changed = acme.client.patch(path, {"every_hours": None}, content_type="application/json")
+    assert (changed.json()["every_hours"], changed.json()["next_sync_at"]) == (None, None)
+    assert acme.client.delete(path).status_code == 204
+    assert refusal(acme.client.get(path)) == (404, "not_found")
+
+
+def test_a_website_is_added_once(acme: World, pages: Site) -> None:
+    path = f"/agents/{acme.agent.pk}/websites"
+    assert post(acme, path, {"url": pages.url("/")}).status_code == 201
+    again = post(acme, path, {"url": pages.url("/?utm_source=x#top")})
+    assert refusal(again) == (409, "website_exists")
+
+
+@pytest.mark.parametrize(
+    "body, code",
+    [
+        ({}, "invalid_input"),
+        ({"url": 5}, "invalid_input"),
+        ({"url": "nonsense"}, "url_refused"),
+        ({"url": "http://a.example:22/"}, "url_refused"),
+        ({"url": "http://a.example/", "include": ["help"]}, "bad_pattern"),
+        ({"url": "http://a.example/", "include": "help"}, "invalid_input"),
+        ({"url": "http://a.example/", "page_limit": 0}, "invalid_input"),
+        ({"url": "http://a.example/", "page_limit": "9"}, "invalid_input"),
+        ({"url": "http://a.example/", "delay": -1}, "invalid_input"),
+        ({"url": "http://a.example/", "delay": "1"}, "invalid_input"),
+        ({"url": "http://a.example/", "every_hours": 0}, "invalid_input"),
+        ({"url": "http://a.example/", "colour": "red"}, "invalid_input"),
+    ],
+)
+def test_a_wrong_website_is_named(acme: World, body: dict[str, Any], code: str) -> None:
+    assert refusal(post(acme, f"/agents/{acme.agent.pk}/websites", body)) == (400, code)
+
+
+def test_the_history_and_the_pages_are_shown(acme: World, pages: Site) -> None:
+    pages.pages["/s3"] = "<html><div id='app'></div><script src='x'></script></html>"
+    sync = crawled(acme, pages)
+    path = f"/websites/{sync.website.pk}"
+    assert post(acme, f"{path}/syncs").status_code == 202
+    assert refusal(post(acme, f"{path}/syncs")) == (409, "sync_at_work")
+    listed = acme.client.get(f"{V1}{path}/syncs").json()["results"]
+    assert [one["number"] for one in listed] == [2, 1]
+    assert listed[1]["failed"] == {"needs_javascript": 1}
+    assert (listed[1]["state"], listed[1]["added"], listed[1]["error"]) == ("complete", 9, None)
+    assert acme.client.get(f"{V1}/syncs/{sync.pk}").json() == listed[1]
+    found = acme.client.get(f"{V1}{path}/pages", {"code": "needs_javascript"}).json()["results"]
+    assert [one["url"] for one in found] == [pages.url("/s3")]
+    first = acme.client.get(f"{V1}{path}/pages", {"limit": 4}).json()
+    rest = acme.client.get(f"{V1}{path}/pages", {"cursor": first["next"]}).json()
+    assert len(first["results"]) + len(rest["results"]) == 10
+
+
+def test_a_sync_is_paused_resumed_and_cancelled(acme: World, pages: Site) -> None:
+    sync = website(acme, pages).syncs.get()
+    for act, state in [("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")]:
+        assert post(acme, f"/syncs/{sync.pk}/{act}").json()["state"] == state
+    assert refusal(post(acme, f"/syncs/{sync.pk}/pause")) == (409, "sync_finished")
+
+
+# From a terminal
+
+
+def test_the_command_crawls_and_crawls_again(
+    acme: World, pages: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.management.commands.crawl.WORKER_SECONDS", 0.01)
+    out = StringIO()
+    call_command("crawl", "acme/help", pages.url("/"), "--delay", "0", stdout=out)
+    call_command("crawl", "acme/help", pages.url("/"), stdout=out)
+    lines = [line.split() for line in out.getvalue().splitlines()]
+    assert ["added", "10"] in lines
+    assert ["unchanged", "10"] in lines
+    assert Website.objects.get(url=pages.url("/")).delay == 0
+
+
+def test_the_command_names_what_is_wrong(acme: World) -> None:
+    with pytest.raises(CommandError, match="url_refused"):
+        call_command("crawl", "acme/help", "nonsense")
+    with pytest.raises(CommandError, match="not_found"):
+        call_command("crawl", "acme/nobody", "http://a.example/")

@@ -9,7 +9,11 @@ is scanned exactly: slower, and right.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.db import connection, transaction
+from django.db.models import Q
 from psycopg import sql
 
 from ingestion.models import Index
@@ -20,6 +24,7 @@ EXACT_UP_TO = 1_500
 GRAPH_DOWN_TO = 750
 STATISTICS_FROM = 500
 NEIGHBOURS, BUILD_DEPTH = 16, 100
+GRAPH_LOCK = 7_201  # with the index's id: whoever holds it builds or drops that graph
 _PREFIX = "indexed_passage_graph_"
 
 
@@ -33,13 +38,46 @@ def fit(index: Index) -> None:
 
 
 def fit_now(index: Index) -> None:
-    """Build or drop the graph, and count the common lexemes anew. Safe to run twice."""
-    if wants_statistics(index):
-        refresh(index)
-    if wants_graph(index) and not index.has_graph:
-        build(index)
-    elif index.has_graph and not wants_graph(index):
-        drop(index)
+    """Build or drop the graph, and count the common lexemes anew.
+
+    Safe to run twice, and at the same time: whoever comes second leaves it to the first.
+    """
+    with _alone(index) as alone:
+        if not alone:
+            return
+        index.refresh_from_db()
+        if wants_statistics(index):
+            refresh(index)
+        if wants_graph(index) and not index.has_graph:
+            build(index)
+        elif index.has_graph and not wants_graph(index):
+            drop(index)
+
+
+def fit_missed() -> int:
+    """Hand out what `fit` could not, because the queue was away; returns how many indexes."""
+    serving = Index.objects.filter(state=Index.State.SERVING)
+    large = Q(has_graph=False, passages__gt=EXACT_UP_TO)
+    small = Q(has_graph=True, passages__lte=GRAPH_DOWN_TO)
+    missed = list(serving.filter(large | small)[:100])
+    for index in missed:
+        fit(index)
+    return len(missed)
+
+
+@contextmanager
+def _alone(index: Index) -> Iterator[bool]:
+    """Whether nobody else fits this index; the lock goes with the connection, if that is lost."""
+    values = [GRAPH_LOCK, index.pk]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", values)
+        (alone,) = cursor.fetchone()
+    try:
+        yield alone
+    finally:
+        if alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", values)
 
 
 def wants_graph(index: Index) -> bool:

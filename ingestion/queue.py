@@ -11,6 +11,7 @@ import logging
 from typing import Any
 
 from celery import Task, current_app
+from django.db.models import QuerySet
 from kombu.exceptions import OperationalError
 
 from dolphy.celery import DOCUMENTS
@@ -53,26 +54,30 @@ def send_missing() -> int:
     Messages that workers hold already are not seen, so a few too many may be sent; they find
     nothing to do.
     """
-    free = IngestionJob.objects.filter(IngestionJob.free()).order_by("created_at")
-    jobs = list(free[:AT_ONCE])
-    missing = len(jobs) - _messages(len(jobs))
     sent = 0
-    for job in jobs[: max(0, missing)]:
+    for job in _free()[: missing_messages()]:
         if not enqueue(job):
             break
         sent += 1
     return sent
 
 
-def _messages(enough: int) -> int:
-    """Messages about ingestion that wait in the queue; 0 without a queue."""
-    if not enough:
-        return 0
-    queue = DOCUMENTS
+def missing_messages() -> int:
+    """By how many the jobs that are free outnumber the messages; a thousand are looked at."""
+    free = _free().count()
+    return max(0, free - _messages()) if free else 0
+
+
+def _free() -> QuerySet[IngestionJob]:
+    return IngestionJob.objects.filter(IngestionJob.free()).order_by("created_at")[:AT_ONCE]
+
+
+def _messages() -> int:
+    """Messages about documents that wait in the queue; 0 without a queue."""
     connection = current_app.connection_for_read()
     try:
         with connection, connection.channel() as channel:
-            return int(channel.queue_declare(queue=queue, passive=True).message_count)
+            return int(channel.queue_declare(queue=DOCUMENTS, passive=True).message_count)
     except (*connection.connection_errors, *connection.channel_errors, OperationalError) as error:
-        logger.info("The queue %s is not there: %s", queue, error)
+        logger.info("The queue is not there: %s", error)
         return 0

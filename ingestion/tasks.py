@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from ingestion.graph import fit_now
+from ingestion.graph import fit_missed, fit_now
 from ingestion.ingest import ingest_next
 from ingestion.models import Index
 from ingestion.probe import doubtful, forget_old_probes, probe_index, probe_spaces, serving
 from ingestion.queue import send_missing
-from ingestion.reembed import remove_retired
+from ingestion.retired import remove_retired
 
 
 @shared_task(expires=86_400)
@@ -29,6 +29,7 @@ def fit_index(index_id: int) -> None:
 @shared_task(expires=60)
 def sweep() -> int:
     """Send again what nobody works on: queued without a message, or running on a dead lease."""
+    fit_missed()
     return send_missing()
 
 

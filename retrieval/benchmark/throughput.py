@@ -1,0 +1,87 @@
+"""How busy ingestion keeps the embedder: whole jobs beside the embedder alone, in turns.
+
+The jobs are real (received, parsed, segmented, analysed, embedded, swapped), only run in this
+process instead of a worker's. The embedder alone then gets the same texts in the same batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+from dolphy import embedding
+from dolphy.celery import app
+from ingestion.models import IngestionJob, Passage
+from ingestion.receive import receive
+from ingestion.segment import Segment
+from retrieval.benchmark.invent import Inventor
+from retrieval.evaluation.progress import Tell
+from tenants.models import Agent, Tenant
+
+PARAGRAPHS = 16
+
+
+def throughput(owner: Tenant, documents: int, inventor: Inventor, tell: Tell) -> dict[str, Any]:
+    """Passages a second of either, and the share of the time that the embedder was at work."""
+    agent = Agent.objects.create(tenant=owner, slug="ingested", name="Ingested", language="tr")
+    passages, whole, alone = 0, 0.0, 0.0
+    with _jobs_at_once():
+        for number in range(-1, documents):  # the first one loads the model and is not counted
+            data = _markdown(inventor).encode()
+            start = perf_counter()
+            job = receive(agent, name=f"document-{number}.md", data=data)
+            taken = perf_counter() - start
+            texts = _embedded_texts(job)
+            start = perf_counter()
+            _embed(texts)
+            if number >= 0:
+                passages += len(texts)
+                whole += taken
+                alone += perf_counter() - start
+            tell(number + 1, documents)
+    return {
+        "passages": passages,
+        "passages_per_s": round(passages / whole, 2),
+        "embedder_alone_passages_per_s": round(passages / alone, 2),
+        "embedder_busy": round(alone / whole, 3),
+    }
+
+
+@contextmanager
+def _jobs_at_once() -> Iterator[None]:
+    """A job is run where it is enqueued, so that no worker takes it first."""
+    before = app.conf.task_always_eager
+    app.conf.task_always_eager = True
+    try:
+        yield
+    finally:
+        app.conf.task_always_eager = before
+
+
+def _markdown(inventor: Inventor) -> str:
+    parts = [f"# {' '.join(inventor.some_words(3)).capitalize()}"]
+    for number in range(PARAGRAPHS):
+        if number % 4 == 0:
+            parts.append(f"## {' '.join(inventor.some_words(2)).capitalize()}")
+        parts.append(inventor.passage().text)
+    return "\n\n".join(parts)
+
+
+def _embedded_texts(job: IngestionJob) -> list[str]:
+    job.refresh_from_db()
+    if job.state != IngestionJob.State.SUCCEEDED:
+        raise RuntimeError(f"The job ended as {job.state}: {job.error_code} {job.error}")
+    rows = Passage.objects.filter(tenant=job.tenant_id, document=job.document_id)
+    title = job.document.title
+    return [
+        Segment(title, tuple(row.heading), row.page, row.text, row.tokens).whole
+        for row in rows.order_by("position")
+    ]
+
+
+def _embed(texts: list[str]) -> None:
+    embedder = embedding.configured()
+    for start in range(0, len(texts), embedder.batch):
+        embedder.embed_passages(texts[start : start + embedder.batch])

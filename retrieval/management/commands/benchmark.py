@@ -1,0 +1,53 @@
+"""`manage.py benchmark`: what searches and ingestion cost here, beside their bare parts."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError, call_command
+from rich.console import Console
+
+from retrieval.benchmark.run import Size, run
+from retrieval.benchmark.show import tables
+
+WIDTH = 140
+
+
+class Command(BaseCommand):
+    help = "Measure searches and ingestion in a scratch tenant, as ratios to their bare parts."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--passages", type=int, default=10_000, help="rows of the table")
+        parser.add_argument("--agents", type=int, default=8, help="agents that share them")
+        parser.add_argument("--rounds", type=int, default=120, help="how often each is timed")
+        parser.add_argument("--documents", type=int, default=3, help="how many are ingested")
+        parser.add_argument("--json", metavar="FILE", help="write the figures; - prints them alone")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        size = _size(options)
+        call_command("migrate", verbosity=0, interactive=False)
+        try:
+            found = run(size)
+        except KeyboardInterrupt:
+            raise CommandError("Stopped; the scratch tenant is removed.", returncode=130) from None
+        written = json.dumps(found, indent=2)
+        if options["json"] == "-":
+            self.stdout.write(written)
+            return
+        width = None if self.stdout.isatty() else WIDTH
+        console = Console(file=self.stdout, width=width)  # type: ignore[arg-type]
+        for table in tables(found):
+            console.print(table)
+        console.print(f"This process at its largest: {found['process_mb']} MB.")
+        if options["json"]:
+            Path(options["json"]).write_text(written + "\n")
+
+
+def _size(options: dict[str, Any]) -> Size:
+    names = ("passages", "agents", "rounds", "documents")
+    if any(options[name] < 1 for name in names) or options["passages"] < 100:
+        raise CommandError("--passages is at least 100, the others at least 1.")
+    return Size(**{name: options[name] for name in names})

@@ -42,8 +42,8 @@ from ingestion.reembed import (
     NewIndexMismatch,
     NothingToReembed,
     ReembedRunning,
-    remove_retired,
 )
+from ingestion.retired import remove_retired
 from ingestion.tasks import remove_retired_indexes
 from retrieval import question
 from retrieval.retrieve import retrieve
@@ -157,7 +157,7 @@ def test_an_agent_moves_to_the_configured_space_in_one_step(
     assert new.pk == outcome.index.pk != old.pk
     assert (new.space.model, new.passages, rows(new).count()) == (NEW, PASSAGES, PASSAGES)
     assert every_row_is_of(new, NEW)
-    assert outcome.embedded == PASSAGES
+    assert outcome.done.embedded == PASSAGES
     assert steps[0] == (0, PASSAGES) and steps[-1] == (PASSAGES, PASSAGES)
     old.refresh_from_db()
     assert old.state == State.RETIRED and old.retired_at is not None
@@ -217,7 +217,7 @@ def test_a_killed_run_resumes_where_it_was_and_searches_go_on(
     probed = 8
     assert outcome.index.pk == kept.pk
     assert outcome.resumed == finished
-    assert outcome.embedded == PASSAGES - finished
+    assert outcome.done.embedded == PASSAGES - finished
     assert len(passages) == PASSAGES - finished + probed
     assert every_row_is_of(index_of(agent), NEW)
     assert seen

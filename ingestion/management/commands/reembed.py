@@ -103,14 +103,14 @@ def _followed(
 
 
 def _tell(outcome: Outcome, console: Console) -> None:
-    index = outcome.index
+    index, done = outcome.index, outcome.done
     console.print(
         f"{index.agent} is served by {index} in {index.space}: {index.passages} passages, "
-        f"{outcome.embedded} texts embedded, {outcome.copied} vectors copied"
+        f"{done.embedded} texts embedded, {done.copied} vectors copied"
         + (f", {outcome.resumed} passages kept from before." if outcome.resumed else ".")
     )
-    if outcome.too_long:
+    if done.too_long:
         console.print(
-            f"[yellow]{len(outcome.too_long)} passages are longer than this model reads[/], the "
-            f"first is {outcome.too_long[0]}. Upload their documents again to have them cut anew."
+            f"[yellow]{len(done.too_long)} passages are longer than this model reads[/], the "
+            f"first is {done.too_long[0]}. Upload their documents again to have them cut anew."
         )

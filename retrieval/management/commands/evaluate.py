@@ -88,7 +88,7 @@ class Command(BaseCommand):
                     agent = vary.varied(agent or _scratch(stack, dataset, values), values)
                     ordered = _default_first(agent, fusions)
                     runs += self._run(agent, dataset, ordered, keep, options["slices"])
-        _written(figures.figures(runs), options)
+                _written(figures.figures(runs), options)
 
     def _run(
         self, agent: Agent, dataset: Dataset, fusions: list[str], keep: Keep, slices: bool
@@ -188,6 +188,7 @@ def _traces(file: Path | None) -> Iterator[Keep]:
 
 
 def _written(found: figures.Figures, options: dict[str, Any]) -> None:
+    """After every dataset, so that a run which is stopped keeps what it has measured."""
     if options["json"]:
         figures.written(options["json"], found)
     if options["report"]:

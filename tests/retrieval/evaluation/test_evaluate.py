@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from retrieval.evaluation import run as asking
 from retrieval.evaluation import scratch
+from retrieval.evaluation.dataset import Dataset
 from retrieval.evaluation.slices import SLICES
 from tenants.models import Agent, Tenant
 from tests.factories import World, make_document
@@ -141,6 +142,25 @@ def test_a_run_that_is_stopped_leaves_nothing(
     monkeypatch.setattr(asking, "retrieve", stop)
     assert "Stopped" in refusal(folder.path)
     assert not Tenant.objects.exists()
+
+
+def test_what_was_measured_before_a_run_was_stopped_is_kept(
+    folder: Folder,
+    another: Callable[[str], Folder],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = scratch.loaded
+
+    def stop_at_the_second(dataset: Dataset, *more: Any) -> Any:
+        if dataset.name == "second":
+            raise KeyboardInterrupt
+        return whole(dataset, *more)
+
+    monkeypatch.setattr(scratch, "loaded", stop_at_the_second)
+    words = [folder.path, another("second").path, "--json", tmp_path / "a.json"]
+    assert "Stopped" in refusal(*words)
+    assert [run["dataset"] for run in runs(tmp_path / "a.json")] == ["tiny"]
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_asked(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from django.db import connection
@@ -108,7 +109,7 @@ def vectors_in(index: Index, keys: Sequence[uuid.UUID]) -> dict[uuid.UUID, Vecto
 
 def _beside_job(job: IngestionJob, embedder: Embedder) -> dict[uuid.UUID, Vectors]:
     try:
-        kept = valkey().hgetall(_name(job))
+        kept: Any = valkey().hgetall(_name(job))
         if kept and kept.pop(_SPACE, None) != str(embedder.space).encode():
             valkey().delete(_name(job))  # kept by an attempt in another space
             return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
@@ -39,7 +40,7 @@ def stranded_documents() -> Iterator[Finding]:
             "document_stranded",
             f"document {document.pk}",
             f"{document.uri} waits, and no job is at work on it.",
-            lambda document=document: _needs_attention(document),
+            partial(_needs_attention, document),
         )
 
 

@@ -21,9 +21,9 @@ State = IngestionJob.State
 
 def stray_files(grace: timedelta) -> Iterator[Finding]:
     """Files that no document and no job has, if they have lain there for a while."""
-    for tenant in _folders(""):
-        known = _known_files(tenant) if _is_id(tenant) else None
-        for name in _files_of(tenant) if known is not None else ():
+    for tenant in filter(_is_id, _folders("")):
+        known = _known_files(UUID(tenant))
+        for name in _files_of(tenant):
             if name not in known and _age(name) >= grace:
                 yield Finding("file_stray", name, "No document has this file.", _discard(name))
 
@@ -73,7 +73,7 @@ def _forget(name: bytes) -> Callable[[], str]:
     return repair
 
 
-def _known_files(tenant: str) -> set[str]:
+def _known_files(tenant: UUID) -> set[str]:
     of_jobs = IngestionJob.objects.filter(tenant=tenant).exclude(file="")
     of_documents = Document.objects.filter(tenant=tenant).exclude(file="")
     return {*of_jobs.values_list("file", flat=True), *of_documents.values_list("file", flat=True)}

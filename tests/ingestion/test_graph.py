@@ -62,7 +62,7 @@ def test_fitting_builds_the_graph_and_drops_it_again(index: Index, monkeypatch: 
         graph.fit_now(index)
         assert graphs() == {graph.name_of(index): True}
         assert Index.objects.get(pk=index.pk).has_graph
-    index.passages = 20
+    Index.objects.filter(pk=index.pk).update(passages=20)
     for _ in range(2):
         graph.fit_now(index)
         assert graphs() == {}

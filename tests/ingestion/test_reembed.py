@@ -472,6 +472,16 @@ def test_while_the_old_model_is_gone_searches_say_so_until_the_agent_has_moved(
     assert retrieve(agent, QUESTION).evidence
 
 
+def test_passages_that_the_new_model_cannot_read_whole_are_named(
+    agent: Agent, settings: Any
+) -> None:
+    ingest_text(agent, "uzun.md", "# Uzun\n\n" + "İade süresi on dört gündür. " * 40)
+    settings.EMBEDDING_MAX_TOKENS = 150
+    out = StringIO()
+    call_command("reembed", "acme/help", stdout=out)
+    assert "longer than this model reads" in " ".join(out.getvalue().split())
+
+
 def test_the_command_refuses_what_it_cannot_do(
     agent: Agent, embedding_server: EmbeddingServer
 ) -> None:

@@ -180,11 +180,13 @@ def _values(
 
 
 def _root_values(index: Index, roots: Sequence[Root]) -> dict[str, list[Any]]:
-    """Each root as two tsqueries over lexemes inside this index, and its forms one by one."""
+    """Each root as two tsqueries over lexemes inside this index, its weight, and its forms one by
+    one, which are left out where nothing was counted: every root is rare there."""
     forms = [
         (number, scoped(index.pk, form))
         for number, root in enumerate(roots, 1)
         for form in dict.fromkeys((*root.stemmed, *root.plain))
+        if index.passages_at_statistics
     ]
     return {
         "stemmed": [_any_of(index, root.stemmed) for root in roots],

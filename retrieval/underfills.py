@@ -47,7 +47,7 @@ def report() -> tuple[Underfills, ...]:
     """Every agent that has met one, the worst first. Raises `RedisError` when Valkey is away."""
     counts: dict[UUID, dict[str, int]] = {}
     for name, value in valkey().hgetall(_COUNTS).items():
-        agent, _, kind = name.decode().partition(":")
+        agent, _, kind = bytes(name).decode().partition(":")  # type: ignore[arg-type]
         counts.setdefault(UUID(agent), {})[kind] = int(value)
     found = (Underfills(a, c.get("refilled", 0), c.get("short", 0)) for a, c in counts.items())
     return tuple(sorted(found, key=lambda one: (-one.short, -one.refilled, one.agent)))

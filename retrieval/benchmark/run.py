@@ -33,10 +33,10 @@ class Size:
     documents: int = 3
 
     def measured(self) -> list[int]:
-        """The agents that are looked at, smallest first: what fits into two thirds of the table."""
+        """The agents that are looked at, smallest first: as many as the table holds."""
         sizes: list[int] = []
         for size in (*MEASURED, *LARGER):
-            if sum(sizes) + size <= self.passages * 2 // 3 or not sizes:
+            if sum(sizes) + size <= self.passages:
                 sizes.append(size)
         return sizes
 

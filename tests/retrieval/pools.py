@@ -158,6 +158,8 @@ def count_common(index: Index, common: dict[str, int]) -> None:
         )
         for lexeme, count in common.items()
     )
+    index.passages_at_statistics = index.passages
+    index.save()
 
 
 def analyze() -> None:

@@ -1,0 +1,73 @@
+"""A Celery worker for the fault tests, which can be made to stop at a chosen place.
+
+STOP_AT names places, each for a worker of its own: a stage of a job, `swapping` (inside the
+transaction of the swap) or `finished` (after it, before the message is acknowledged). There the
+worker writes a file named after the place into the folder STOPPED and waits to be killed. BATCH
+sets how many texts are embedded at once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import django
+
+django.setup()
+
+from dolphy.celery import app  # noqa: E402  (needs the setup above)
+from dolphy.embedding.remote import RemoteEmbedder  # noqa: E402
+from ingestion import ingest, swap  # noqa: E402
+from ingestion.models import IngestionJob  # noqa: E402
+
+PLACES = {
+    "received": (ingest, "index_for"),
+    "swapping": (swap, "_describe"),
+    "finished": (ingest, "fit"),
+}
+
+
+def stop(place: str) -> None:
+    (Path(os.environ["STOPPED"]) / place).touch()
+    time.sleep(3600)
+
+
+def stop_at(place: str) -> None:
+    if place in PLACES:
+        setattr(*PLACES[place], lambda *_: stop(place))
+    else:
+        IngestionJob.progress = _stopping(IngestionJob.progress, place)  # type: ignore[method-assign]
+
+
+def _stopping(progress: Callable[..., bool], place: str) -> Callable[..., bool]:
+    def reported(job: IngestionJob, stage: str, done: int = 0, total: int = 0) -> bool:
+        result = progress(job, stage, done, total)
+        if stage == place and (stage != "embedding" or done):  # after the first batch
+            stop(place)
+        return result
+
+    return reported
+
+
+def main() -> None:
+    """One worker, or one for each place, in processes forked when everything is loaded."""
+    RemoteEmbedder.batch = int(os.environ["BATCH"])
+    for place in os.environ["STOP_AT"].split():
+        if os.fork() == 0:
+            stop_at(place)
+            work(place)
+    if not os.environ["STOP_AT"]:
+        work("worker")
+    os.wait()
+
+
+def work(name: str) -> None:
+    options: list[Any] = ["worker", "--pool=solo", "--queues=documents", "--loglevel=INFO"]
+    app.worker_main([*options, "--without-mingle", "--without-gossip", f"--hostname={name}@%h"])
+
+
+if __name__ == "__main__":
+    main()

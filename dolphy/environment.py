@@ -31,7 +31,8 @@ SESSION = {
 
 
 def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
+    """An empty variable counts as none: that is how a compose file passes on what is not set."""
+    return os.environ.get(name, "").strip() or default
 
 
 def flag(name: str, default: bool = False) -> bool:

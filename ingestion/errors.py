@@ -82,6 +82,7 @@ class FileMissing(DolphyError):
     """The stored file of this document is gone. Upload it again."""
 
     code = "file_missing"
+    status = 409
 
 
 class PassagesRefused(DolphyError):

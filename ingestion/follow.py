@@ -1,10 +1,14 @@
-"""Follow jobs from a terminal: one progress bar for many, until all have ended."""
+"""Follow jobs from a terminal: one progress bar for many, until all have ended.
+
+Where nothing else calls the sweep, whoever waits does, so that a job that had to wait goes on.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import count
 from uuid import UUID
 
 from rich.console import Console
@@ -13,8 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dolphy.errors import Unavailable
 from ingestion.ingest import ingest
 from ingestion.models import IngestionJob
+from ingestion.queue import send_missing
 
 POLL_SECONDS = 0.25
+SWEEP_EVERY = 60  # polls
 
 
 def follow(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]:
@@ -23,7 +29,7 @@ def follow(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]
     with _bar(console) as bar:
         documents = bar.add_task("documents", total=len(ids))
         passages = bar.add_task("passages embedded", total=None)
-        while True:
+        for poll in count(1):
             now = _read(ids)
             bar.update(documents, completed=sum(job.is_finished for job in now))
             bar.update(
@@ -32,8 +38,11 @@ def follow(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]
                 total=sum(job.total for job in now) or None,
             )
             if all(job.is_finished for job in now):
-                return now
+                break
+            if poll % SWEEP_EVERY == 0:
+                send_missing()
             time.sleep(POLL_SECONDS)
+    return now
 
 
 def do_here(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]:

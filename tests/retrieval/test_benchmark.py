@@ -1,0 +1,113 @@
+"""The benchmark runs whole, says what it promises to say, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from rich.console import Console
+
+from ingestion.analyse import analyse_passage
+from ingestion.models import IndexedPassage
+from retrieval.benchmark import run, scratch, throughput
+from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.measure import Operation, in_turns
+from retrieval.benchmark.show import tables
+from tenants.models import Tenant
+
+
+def test_operations_are_called_in_turns_and_seldom_ones_seldom() -> None:
+    called: list[tuple[str, int]] = []
+
+    def note(name: str) -> Operation:
+        return lambda number: called.append((name, number))
+
+    taken = in_turns({"a": note("a"), "b": note("b")}, 4, lambda done, total: None, seldom={"b": 2})
+    counted = [one for one in called if one[1] >= 0]
+    assert counted == [("a", 0), ("b", 0), ("a", 1), ("a", 2), ("b", 2), ("a", 3)]
+    assert 0 <= taken["a"].p50 <= taken["a"].p95
+
+
+def test_what_is_invented_is_the_same_for_the_same_seed() -> None:
+    one, two, other = Inventor(16, seed=3), Inventor(16, seed=3), Inventor(16, seed=4)
+    assert one.passage() == two.passage() != other.passage()
+    assert one.question() == two.question()
+    assert np.array_equal(one.vectors(20), two.vectors(20))
+
+
+def test_invented_vectors_have_unit_length_and_invented_lexemes_are_the_analysers() -> None:
+    inventor = Inventor(32)
+    vectors = inventor.vectors(50)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    near = inventor.near(vectors)
+    assert ((near @ vectors.T).argmax(axis=1) == np.arange(50)).mean() > 0.9
+    passage = inventor.passage()
+    assert set(analyse_passage(passage.text).plain) == set(passage.lexemes.plain)
+
+
+def test_the_sizes_fill_the_table_exactly_or_nearly() -> None:
+    small, large = run.Size(10_000, 8), run.Size(200_000, 40)
+    assert small.measured() == [30, 300, 1_000, 3_000, 5_000]
+    assert large.measured()[-1] == 100_000
+    for size in (small, large):
+        agents = [*size.measured(), *size.others()]
+        assert len(agents) == size.agents
+        assert 0 <= size.passages - sum(agents) < size.agents
+    assert run.Size(100, 1).others() == []
+
+
+@pytest.fixture(autouse=True)
+def fewer_sentences(monkeypatch: Any) -> None:
+    monkeypatch.setattr("retrieval.benchmark.invent.SENTENCES", 500)
+
+
+@contextmanager
+def no_web(agent: Any, questions: Sequence[str]) -> Iterator[Operation]:
+    yield lambda number: None
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any) -> None:
+    monkeypatch.setattr(run, "search_over_http", no_web)
+    monkeypatch.setattr(throughput, "PARAGRAPHS", 2)
+    monkeypatch.setattr("ingestion.graph.EXACT_UP_TO", 250)
+    killed = Tenant.objects.create(slug=f"{scratch.PREFIX}killed", name=scratch.NAME)
+    out = StringIO()
+    call_command("benchmark", passages=400, agents=4, rounds=4, documents=1, json="-", stdout=out)
+    found = json.loads(out.getvalue())
+    assert set(found["timings_ms"]) == {
+        "select_1", "vector_top40", "statement", "warm_retrieve", "cold_retrieve", "http_search",
+    }  # fmt: skip
+    assert all(set(taken) == {"p50", "p95"} for taken in found["timings_ms"].values())
+    assert {"passages_per_s", "embedder_alone_passages_per_s"} <= set(found["ingestion"])
+    agents = {row["passages"]: row for row in found["agents"]}
+    assert [(n, row["pool"], row["route"]) for n, row in agents.items()] == [
+        (30, 30, "exact"),
+        (300, 40, "graph"),
+    ]
+    assert agents[30]["recall_at_40"] == 1 and agents[300]["recall_at_40"] > 0.9
+    assert found["table"] >= 400
+    assert not Tenant.objects.filter(pk=killed.pk).exists()
+    assert not Tenant.objects.exists() and not IndexedPassage.objects.exists()
+    printed = StringIO()
+    for table in tables(found):
+        Console(file=printed, width=140).print(table)
+    for words in ("vector_top40", "recall@40", "as the table grows", "embedder busy"):
+        assert words in printed.getvalue()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_class WHERE relname LIKE '%%passage_graph%%'")
+        assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.parametrize("wrong", [{"passages": 99}, {"agents": 0}, {"rounds": 0}])
+def test_sizes_that_measure_nothing_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(CommandError):
+        call_command("benchmark", **wrong)

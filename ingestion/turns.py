@@ -17,25 +17,10 @@ from ingestion.models import IngestionJob
 
 BATCHES_A_TURN = 4
 _CLAIM = (Path(__file__).parent / "claim.sql").read_text()
+_UNSERVED = (Path(__file__).parent / "unserved.sql").read_text()
 _SERVED = """
     INSERT INTO ingestion_turn (tenant_id, served_at) VALUES (%s, clock_timestamp())
     ON CONFLICT (tenant_id) DO UPDATE SET served_at = excluded.served_at
-"""
-_UNSERVED = """
-    SELECT EXISTS (
-        SELECT 1
-        FROM ingestion_ingestionjob AS job
-        WHERE job.tenant_id <> %(tenant)s
-            AND job.state = 'queued'
-            AND (job.not_before IS NULL OR job.not_before <= %(now)s)
-            AND NOT EXISTS (
-                SELECT 1
-                FROM ingestion_ingestionjob AS running
-                WHERE running.tenant_id = job.tenant_id
-                    AND running.state = 'running'
-                    AND running.lease_until >= %(now)s
-            )
-    )
 """
 
 

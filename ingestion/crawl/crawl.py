@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -25,12 +26,13 @@ from dolphy.errors import DolphyError, Unavailable
 from ingestion.crawl import frontier, robots
 from ingestion.crawl.accept import bytes_allowed
 from ingestion.crawl.errors import FetchError, SyncLost
-from ingestion.crawl.fetch import Fetched, Fetcher
+from ingestion.crawl.fetch import Fetcher
 from ingestion.crawl.finish import finish, learn_and_deliver, may_learn
 from ingestion.crawl.frontier import Walk
 from ingestion.crawl.models import Page, Sync
 from ingestion.crawl.normalise import normalised
 from ingestion.crawl.politeness import wait_for_turn
+from ingestion.crawl.read import Reading, read
 from ingestion.crawl.robots import Robots, origin_of
 from ingestion.crawl.settle import MAX_STARTS, Refused, settle
 
@@ -42,7 +44,7 @@ BATCH = 16
 PATIENCE = 3.0  # a longer pause is waited for outside the worker
 RETRY_SECONDS = 15.0
 ROBOTS_TRIES = 3
-Task = Refused | Future[Fetched | FetchError]
+Task = Refused | Future[Reading | FetchError]
 
 
 def crawl(sync_id: uuid.UUID | str, *, fetcher: Fetcher | None = None) -> float | None:
@@ -74,9 +76,7 @@ def _slice(walk: Walk, fetcher: Fetcher) -> float | None:
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="fetch") as threads:
         while not wait and time.monotonic() < end:
             pages = frontier.take(walk, _batch(walk))
-            tasks, wait = _asked(walk, pages, fetcher, threads)
-            for page, task in tasks:
-                settle(walk, page, task.result() if isinstance(task, Future) else task)
+            wait = _work(walk, pages, fetcher, threads)
             if may_learn(walk):
                 learn_and_deliver(walk)
             if not pages:
@@ -129,22 +129,32 @@ def _batch(walk: Walk) -> int:
     return BATCH if not delay else max(1, min(BATCH, int(PATIENCE / delay)))
 
 
-def _asked(
+def _work(
     walk: Walk, pages: list[Page], fetcher: Fetcher, threads: ThreadPoolExecutor
-) -> tuple[list[tuple[Page, Task]], float | None]:
-    """Pages with what will come of them, in their order; and how long to wait when the server's
-    pause is longer than a worker should sit through."""
-    tasks: list[tuple[Page, Task]] = []
+) -> float | None:
+    """Fetch and read a few pages at once, and settle them in their order. Returns how long to wait
+    when the server's pause is longer than a worker should sit through."""
+    tasks: deque[tuple[Page, Task]] = deque()
     end = time.monotonic() + 2 * PATIENCE
     host, delay = urlsplit(walk.website.url).netloc, _delay(walk)
+    wait = None
     for place, page in enumerate(pages):
         refusal = _refusal(walk, page, fetcher)
         patience = min(PATIENCE, end - time.monotonic())
-        if refusal is None and (wait := wait_for_turn(host, delay, patience)):
+        if refusal is None and (wait := wait_for_turn(host, delay, patience) or None):
             frontier.put_back(walk, pages[place:])
-            return tasks, wait
+            break
         tasks.append((page, refusal or threads.submit(_fetch, fetcher, page)))
-    return tasks, None
+        if len(tasks) > AT_ONCE:  # no more bodies in memory than that
+            _settle_first(walk, tasks)
+    while tasks:
+        _settle_first(walk, tasks)
+    return wait
+
+
+def _settle_first(walk: Walk, tasks: deque[tuple[Page, Task]]) -> None:
+    page, task = tasks.popleft()
+    settle(walk, page, task.result() if isinstance(task, Future) else task)
 
 
 def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | None:
@@ -162,13 +172,13 @@ def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | None:
     return None
 
 
-def _fetch(fetcher: Fetcher, page: Page) -> Fetched | FetchError:
+def _fetch(fetcher: Fetcher, page: Page) -> Reading | FetchError:
     known = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
     if not (page.document_id or page.code or page.kind == Page.Kind.SITEMAP):
         known = {}  # its content was never delivered, so it is needed again
     headers = {name: value for name, value in known.items() if value}
     try:
-        return fetcher.fetch(page.url, bytes_allowed(page), headers=headers)
+        return read(fetcher.fetch(page.url, bytes_allowed(page), headers=headers))
     except FetchError as error:
         return error
 

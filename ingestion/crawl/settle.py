@@ -7,18 +7,17 @@ and the counts of the sync, with the lease.
 from __future__ import annotations
 
 import email.utils
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from dolphy.errors import DolphyError
-from ingestion.crawl import boilerplate, frontier, sitemap
-from ingestion.crawl.content import fingerprint, name_of, packed, write_page
+from ingestion.crawl import frontier, sitemap
+from ingestion.crawl.content import fingerprint, packed
 from ingestion.crawl.deliver import deliver, deliver_file
 from ingestion.crawl.errors import (
     FetchError,
@@ -32,12 +31,10 @@ from ingestion.crawl.fetch import REDIRECTS, Fetched
 from ingestion.crawl.frontier import Walk
 from ingestion.crawl.models import Page
 from ingestion.crawl.normalise import looks_like_sitemap, normalised
-from ingestion.crawl.page import Head, as_utf8, read_head
+from ingestion.crawl.page import Head
 from ingestion.crawl.politeness import rest
-from ingestion.parsing import ParsingError, detect_media_type, parse
-from ingestion.parsing.media_type import HTML
-
-logger = logging.getLogger(__name__)
+from ingestion.crawl.read import Content, Reading
+from ingestion.parsing import ParsingError
 
 MAX_TRIES = 3
 MAX_STARTS = 8  # more than that, and the page is what kills its worker
@@ -68,7 +65,7 @@ class Refused:
     is_failure: bool = False
 
 
-def settle(walk: Walk, page: Page, outcome: Fetched | FetchError | Refused) -> None:
+def settle(walk: Walk, page: Page, outcome: Reading | FetchError | Refused) -> None:
     """Raises `SyncLost`, having changed nothing, when the sync is no longer ours."""
     with transaction.atomic():
         page.fetched_at = timezone.now()
@@ -78,11 +75,6 @@ def settle(walk: Walk, page: Page, outcome: Fetched | FetchError | Refused) -> N
             _failed(walk, page, error)
         except ParsingError as error:
             _unreadable(walk, page, error)
-        except (DatabaseError, DolphyError):
-            raise
-        except Exception:
-            logger.exception("Page %s could not be read", page.url)
-            _unreadable(walk, page, ParsingError())
         page.save(update_fields=SAVED if page.get_deferred_fields() else None)
         walk.sync.report()
 
@@ -94,24 +86,25 @@ SAVED = [
 ]
 
 
-def _settle(walk: Walk, page: Page, outcome: Fetched | FetchError | Refused) -> None:
+def _settle(walk: Walk, page: Page, outcome: Reading | FetchError | Refused) -> None:
     if isinstance(outcome, Refused):
         _refused(walk, page, outcome)
         return
     if isinstance(outcome, FetchError):
         raise outcome
     walk.sync.fetched += 1
-    page.status = outcome.status
-    if outcome.status == 304:
+    answer = outcome.fetched
+    page.status = answer.status
+    if answer.status == 304:
         _unchanged(walk, page)
-    elif outcome.status in REDIRECTS:
-        _redirected(walk, page, outcome)
-    elif 200 <= outcome.status < 300:
+    elif answer.status in REDIRECTS:
+        _redirected(walk, page, answer)
+    elif 200 <= answer.status < 300:
         _answered(walk, page, outcome)
     else:
-        if outcome.status in {429, 503}:
-            rest(urlsplit(page.url).netloc, _retry_after(outcome.headers, page.tries))
-        raise HttpStatus(outcome.status)
+        if answer.status in {429, 503}:
+            rest(urlsplit(page.url).netloc, _retry_after(answer.headers, page.tries))
+        raise HttpStatus(answer.status)
 
 
 def _refused(walk: Walk, page: Page, refused: Refused) -> None:
@@ -194,23 +187,20 @@ def _leads_back(walk: Walk, url: str, target: str) -> bool:
     return False
 
 
-def _answered(walk: Walk, page: Page, answer: Fetched) -> None:
+def _answered(walk: Walk, page: Page, reading: Reading) -> None:
+    answer = reading.fetched
     page.etag = answer.headers.get("etag", "")[:500].replace("\0", "")
     page.last_modified = answer.headers.get("last-modified", "")[:100].replace("\0", "")
-    body = answer.body
-    if page.kind == Page.Kind.SITEMAP or looks_like_sitemap(page.url):
-        body = sitemap.unpacked(body)
-    if page.kind == Page.Kind.SITEMAP or sitemap.is_sitemap(body):
-        _sitemap(walk, page, body)
-        return
-    name = name_of(page.url, is_page=False)
-    kind = detect_media_type(body, name)
-    if kind == HTML:
-        _page(walk, page, replace(answer, body=as_utf8(body, answer.headers)))
-    elif body.lstrip()[:5] == b"<?xml":
+    if page.kind == Page.Kind.SITEMAP or not (reading.media_type or reading.error):
+        _sitemap(walk, page, sitemap.unpacked(answer.body))
+    elif reading.head is not None:
+        _page(walk, page, reading, reading.head)
+    elif reading.error is not None:
+        raise reading.error
+    elif answer.body.lstrip()[:5] == b"<?xml":
         raise NotADocument
     else:
-        _file(walk, page, body, answer.headers)
+        _file(walk, page, answer.body)
 
 
 def _sitemap(walk: Walk, page: Page, body: bytes) -> None:
@@ -222,8 +212,7 @@ def _sitemap(walk: Walk, page: Page, body: bytes) -> None:
     _end(page, "")
 
 
-def _page(walk: Walk, page: Page, answer: Fetched) -> None:
-    head = read_head(answer.body, page.url, answer.headers)
+def _page(walk: Walk, page: Page, reading: Reading, head: Head) -> None:
     page.kind = Page.Kind.PAGE
     page.links = [url for url in _followed(head) if walk.extent.is_own_host(url)]
     frontier.add(walk, page.links, depth=page.depth + 1)
@@ -236,8 +225,10 @@ def _page(walk: Walk, page: Page, answer: Fetched) -> None:
         walk.count("skipped", "canonical")
         page.alias_of = canonical
         _end(page, "canonical")
+    elif reading.content is not None:
+        _content(walk, page, reading.content)
     else:
-        _content(walk, page, answer.body)
+        raise reading.error or ParsingError()
 
 
 def _followed(head: Head) -> Sequence[str]:
@@ -253,20 +244,17 @@ def _other_address(walk: Walk, page: Page, head: Head) -> str | None:
     return None if row and row.code in DIRECTIONS and row.alias_of == page.url else named
 
 
-def _content(walk: Walk, page: Page, body: bytes) -> None:
-    parsed = parse(body, name_of(page.url, is_page=True), media_type=HTML)
-    whole = write_page(parsed.title, parsed.blocks)
-    page.boilerplate_removed = parsed.report.boilerplate_removed
-    if _known(walk, page, fingerprint(whole)):
+def _content(walk: Walk, page: Page, content: Content) -> None:
+    page.boilerplate_removed = content.boilerplate_removed
+    if _known(walk, page, fingerprint(content.whole)):
         return
-    page.content = packed(whole)
-    page.blocks = sorted({boilerplate.key(block) for block in parsed.blocks})
+    page.content, page.blocks = packed(content.whole), list(content.keys)
     page.state, page.code, page.alias_of = Page.State.HELD, "", ""
     if walk.repeated is not None:
-        _delivered(walk, page, lambda: deliver(walk, page, parsed.title, parsed.blocks))
+        _delivered(walk, page, lambda: deliver(walk, page, content.title, content.blocks))
 
 
-def _file(walk: Walk, page: Page, body: bytes, headers: Mapping[str, str]) -> None:
+def _file(walk: Walk, page: Page, body: bytes) -> None:
     if not walk.extent.wants(page.url):
         walk.count("skipped", "excluded")
         _end(page, "excluded")

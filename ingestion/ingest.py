@@ -37,6 +37,7 @@ from ingestion.segment import Segment, segment
 from ingestion.swap import Prepared, swap
 from ingestion.trust import check_trust
 from ingestion.turns import BATCHES_A_TURN, GaveWay, Turn, claim
+from ingestion.unfinished import keep, take
 
 logger = logging.getLogger(__name__)
 Stage = IngestionJob.Stage
@@ -95,6 +96,22 @@ def _ingest(job: IngestionJob, turn: Turn) -> None:
     check_trust(index)
     embedder = embedding.of(space_of(index))
 
+    prepared = take(job, embedder) or _prepare(job, embedder)
+
+    _at(job, Stage.EMBEDDING)
+    try:
+        vectors = _embed(job, index, embedder, prepared.segments, turn)
+    except GaveWay:
+        keep(job, embedder, prepared)
+        raise
+
+    _at(job, Stage.INDEXING)
+    swap(job, index, prepared.with_vectors(vectors))
+    forget(job)
+    fit(index)
+
+
+def _prepare(job: IngestionJob, embedder: embedding.Embedder) -> Prepared:
     _at(job, Stage.PARSING)
     parsed = parse(files.read(job.file), job.name)
     title = job.document.given_title or parsed.title or job.name
@@ -108,15 +125,7 @@ def _ingest(job: IngestionJob, turn: Turn) -> None:
     check_passages(job.document, len(segments))
 
     _at(job, Stage.ANALYSING)
-    prepared = _analyse(job, parsed, title, segments)
-
-    _at(job, Stage.EMBEDDING)
-    prepared = prepared.with_vectors(_embed(job, index, embedder, segments, turn))
-
-    _at(job, Stage.INDEXING)
-    swap(job, index, prepared)
-    forget(job)
-    fit(index)
+    return _analyse(job, parsed, title, segments)
 
 
 def _embed(

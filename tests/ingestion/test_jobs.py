@@ -13,16 +13,18 @@ from django.db import connection
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from dolphy import embedding
 from dolphy.celery import DOCUMENTS, app
 from dolphy.embedding import EmbedderUnavailable
-from ingestion import faults
+from ingestion import faults, unfinished
+from ingestion import ingest as flow
 from ingestion.cancel import JobFinished, cancel
 from ingestion.errors import JobNotFinished, JobNotPaused, JobSuperseded
 from ingestion.faults import put_back, wait
 from ingestion.graph import fit
 from ingestion.heartbeat import heartbeat
 from ingestion.ingest import ingest, ingest_next
-from ingestion.models import LEASE, Index, IngestionJob
+from ingestion.models import LEASE, Index, IngestionJob, Turn
 from ingestion.pause import pause, resume
 from ingestion.queue import enqueue, send_missing
 from ingestion.receive import receive, retry
@@ -429,7 +431,6 @@ def test_a_long_job_gives_way_between_batches_and_keeps_what_it_has(
     other: Agent,
     embedding_server: EmbeddingServer,
     monkeypatch: pytest.MonkeyPatch,
-    django_capture_on_commit_callbacks: Any,
 ) -> None:
     long = many(agent, monkeypatch, batches=3 * BATCHES_A_TURN)
     short = upload(other, "kısa.md")
@@ -446,6 +447,46 @@ def test_a_long_job_gives_way_between_batches_and_keeps_what_it_has(
     assert Counter(embedding_server.embedded).most_common(1)[0][1] == 1  # nothing twice
     long.refresh_from_db()
     assert (long.attempts, long.done, long.total) == (1, 24, 24)
+
+
+@pytest.mark.parametrize("same_process, parsed", [(True, 1), (False, 2)])
+def test_a_job_that_gave_way_is_not_parsed_again_in_the_same_process(
+    agent: Agent,
+    other: Agent,
+    monkeypatch: pytest.MonkeyPatch,
+    same_process: bool,
+    parsed: int,
+) -> None:
+    names: list[str] = []
+    real = flow.parse
+    monkeypatch.setattr(flow, "parse", lambda data, name: (names.append(name), real(data, name))[1])
+    many(agent, monkeypatch, batches=2 * BATCHES_A_TURN)
+    Turn.objects.create(tenant=other.tenant, served_at=timezone.now())
+    upload(other, "kısa.md")
+    job = ingest_next()
+    assert job is not None
+    assert job.state == State.QUEUED
+    if not same_process:
+        unfinished._kept.clear()
+    ingest_next()
+    ingest_next()
+    assert names.count("a.md") == parsed
+    assert set(IngestionJob.objects.values_list("state", flat=True)) == {State.SUCCEEDED}
+    assert unfinished._kept == {}
+
+
+def test_what_a_job_prepared_is_not_used_under_another_title(
+    agent: Agent, embedding_server: EmbeddingServer
+) -> None:
+    job = upload(agent)
+    embedder = embedding.configured()
+    prepared = object()
+    unfinished.keep(job, embedder, prepared)  # type: ignore[arg-type]
+    job.document.given_title = "Başka"
+    assert unfinished.take(job, embedder) is None
+    job.document.given_title = ""
+    assert unfinished.take(job, embedder) is prepared
+    assert unfinished.take(job, embedder) is None
 
 
 def arrive_at_progress(monkeypatch: pytest.MonkeyPatch, job: IngestionJob, done: int) -> None:

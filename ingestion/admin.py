@@ -14,7 +14,17 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from ingestion import documents
-from ingestion.models import Document, EmbeddingSpace, Index, IngestionJob, Passage, Turn
+from ingestion.crawl.models import Page, Sync, Website
+from ingestion.models import (
+    Document,
+    EmbeddingSpace,
+    Index,
+    IndexProbe,
+    IngestionJob,
+    Passage,
+    SpaceProbe,
+    Turn,
+)
 
 
 class ReadOnly:
@@ -132,5 +142,40 @@ class IngestionJobAdmin(ReadOnly, OfAnAgent):
 @admin.register(Turn)
 class TurnAdmin(ReadOnly, admin.ModelAdmin):
     list_display = ("tenant", "served_at")
+    list_filter = ("tenant",)
     list_select_related = ("tenant",)
     ordering = ("served_at",)
+
+
+@admin.register(IndexProbe)
+class IndexProbeAdmin(ReadOnly, OfAnAgent):
+    list_display = ("index", "tenant", "agent_slug", "median", "lowest", "compared", "measured_at")
+    list_filter = ("tenant", "error_code")
+    list_select_related = ("tenant", "agent", "index")
+
+
+@admin.register(SpaceProbe)
+class SpaceProbeAdmin(ReadOnly, admin.ModelAdmin):
+    list_display = ("space", "median", "lowest", "compared", "below", "measured_at")
+    list_select_related = ("space",)
+
+
+@admin.register(Website)
+class WebsiteAdmin(ReadOnly, OfAnAgent):
+    list_display = ("url", "tenant", "agent_slug")
+    list_filter = ("tenant",)
+    search_fields = ("url",)
+
+
+@admin.register(Sync)
+class SyncAdmin(ReadOnly, OfAnAgent):
+    list_display = ("website", "number", "tenant", "agent_slug", "state")
+    list_filter = ("tenant", "state")
+    list_select_related = ("tenant", "agent", "website")
+
+
+@admin.register(Page)
+class PageAdmin(ReadOnly, OfAnAgent):
+    list_display = ("url", "tenant", "agent_slug", "state", "seen")
+    list_filter = ("tenant", "state")
+    search_fields = ("url",)

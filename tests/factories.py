@@ -31,6 +31,7 @@ from ingestion.models import (
     IndexProbe,
     IngestionJob,
     Passage,
+    SpaceProbe,
     Turn,
     Word,
 )
@@ -92,6 +93,7 @@ def make_world(slug: str) -> World:
     IndexProbe.objects.create(
         tenant=tenant, agent=agent, index=index, compared=2, median=1, lowest=1
     )
+    SpaceProbe.objects.create(space=index.space, compared=2, median=1, lowest=1)
     Turn.objects.create(tenant=tenant, served_at=timezone.now())
     EmbeddingUse.objects.create(tenant=tenant, space=index.space, day=date(2030, 1, 1), tokens=9)
     return World(

@@ -189,6 +189,6 @@ def test_an_embedder_that_is_away_is_said_to_be_away(
     def away(*args: object) -> None:
         raise embedding.EmbedderUnavailable("It does not answer.")
 
-    monkeypatch.setattr("retrieval.retrieve.candidates", away)
+    monkeypatch.setattr("retrieval.retrieve.find", away)
     response = ask(acme, {"question": QUESTION})
     assert refusal(response) == (503, "embedder_unavailable")

@@ -20,8 +20,8 @@ from ingestion.models import Index
 from ingestion.queue import send
 from ingestion.statistics import refresh
 
-EXACT_UP_TO = 1_500
-GRAPH_DOWN_TO = 750
+EXACT_UP_TO = 1_000
+GRAPH_DOWN_TO = 500
 STATISTICS_FROM = 500
 NEIGHBOURS, BUILD_DEPTH = 16, 100
 GRAPH_LOCK = 7_201  # with the index's id: whoever holds it builds or drops that graph

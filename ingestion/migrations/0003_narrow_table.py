@@ -7,11 +7,11 @@ class Migration(migrations.Migration):
     Columns of fixed width come first: every scan filters on them. The vector stays in the row, for
     every distance reads it, and so do the lexemes, uncompressed: a candidate is tested for the
     roots that are too common to look up, and fetching them from TOAST cost more than all else (what
-    does not fit into a page still moves out, the vector last). The price is paid where a document is
-    enabled or disabled: a row of more than half a page moves, and every index with it. The full-text
-    indexes keep no pending list, which every search would have to read through. The HNSW graphs are made per index of an agent as it grows
-    (`ingestion/graph.py`): one graph shared by all agents loses rows to the filter, see
-    docs/decisions/0003.
+    does not fit into a page still moves out, the vector last). The price is paid where a document
+    is enabled or disabled: a row of more than half a page moves, and every index with it. The
+    full-text indexes keep no pending list, which every search would have to read through. The HNSW
+    graphs are made per index of an agent as it grows (`ingestion/graph.py`): one graph shared by
+    all agents loses rows to the filter, see docs/decisions/0003.
     """
 
     dependencies = [("ingestion", "0002_walls")]

@@ -96,7 +96,6 @@ def _begin(walk: Walk, fetcher: Fetcher) -> float | None:
     found = walk.sync.robots.get(origin)
     if found is None or (found["error"] and found["tries"] < ROBOTS_TRIES):
         rules = _ask(walk, fetcher, origin, tries=found["tries"] if found else 0)
-        walk.sync.report()
         tries = walk.sync.robots[origin]["tries"]
         if rules.error and tries < ROBOTS_TRIES:
             return float(2**tries)
@@ -111,6 +110,7 @@ def _begin(walk: Walk, fetcher: Fetcher) -> float | None:
 def _ask(walk: Walk, fetcher: Fetcher, origin: str, *, tries: int = 0) -> Robots:
     rules = robots.ask(fetcher, origin)
     walk.sync.robots[origin] = {**robots.as_rows(rules), "tries": tries + 1}
+    walk.sync.report(robots=True)
     return rules
 
 

@@ -199,7 +199,7 @@ def _remove_gone(walk: Walk) -> None:
 
 def _delete_document(page: Page) -> None:
     document = Document.objects.filter(
-        pk=page.document_id, tenant=page.tenant_id, agent=page.agent_id
+        pk__in=[page.document_id], tenant=page.tenant_id, agent=page.agent_id
     ).first()
     if document is None:
         return

@@ -188,11 +188,16 @@ class Sync(TenantOwned):
             self.refresh_from_db()
         return bool(taken)
 
-    def report(self) -> None:
-        """Write the counts and renew the lease. Raises `SyncLost` when the sync is not ours."""
+    def report(self, *, robots: bool = False) -> None:
+        """Write the counts, and what robots.txt said when that is new, and renew the lease.
+
+        Raises `SyncLost` when the sync is not ours.
+        """
         now = timezone.now()
         counts: dict[str, Any] = {name: getattr(self, name) for name in self.COUNTS}
-        kept = {"reasons": self.reasons, "robots": self.robots}
+        kept: dict[str, Any] = {"reasons": self.reasons}
+        if robots:
+            kept["robots"] = self.robots
         if not self._mine().update(lease_until=now + LEASE, heard_at=now, **counts, **kept):
             raise SyncLost
 

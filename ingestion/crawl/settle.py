@@ -103,7 +103,7 @@ def _settle(walk: Walk, page: Page, outcome: Reading | FetchError | Refused) -> 
         _answered(walk, page, outcome)
     else:
         if answer.status in {429, 503}:
-            rest(urlsplit(page.url).netloc, _retry_after(answer.headers, page.tries))
+            rest(urlsplit(walk.website.url).netloc, _retry_after(answer.headers, page.tries))
         raise HttpStatus(answer.status)
 
 

@@ -14,7 +14,7 @@ from ingestion.crawl.content import name_of, write_page
 from ingestion.crawl.fetch import Fetched
 from ingestion.crawl.normalise import looks_like_sitemap
 from ingestion.crawl.page import Head, as_utf8, read_head
-from ingestion.parsing import Block, ParsingError, detect_media_type, parse
+from ingestion.parsing import Block, BlockKind, NoContent, ParsingError, detect_media_type, parse
 from ingestion.parsing.media_type import HTML
 
 logger = logging.getLogger(__name__)
@@ -67,6 +67,8 @@ def read(fetched: Fetched) -> Reading:
 
 def _content(url: str, data: bytes) -> Content:
     parsed = parse(data, name_of(url, is_page=True), media_type=HTML)
+    if all(block.kind is BlockKind.HEADING for block in parsed.blocks):
+        raise NoContent("It holds headings only.")
     keys = sorted({boilerplate.key(block) for block in parsed.blocks})
     whole = write_page(parsed.title, parsed.blocks)
     return Content(parsed.title, parsed.blocks, keys, whole, parsed.report.boilerplate_removed)

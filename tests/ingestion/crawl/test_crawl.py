@@ -557,7 +557,8 @@ def stored(world: World, site: Site, sync: Sync, path: str) -> str:
 
 
 def test_pages_without_text_say_why(acme: World, site: Site) -> None:
-    linking(site, "/js", "/empty", "/nothing")
+    linking(site, "/js", "/empty", "/nothing", "/heading")
+    site.pages["/heading"] = html("Yalnız bir başlık")
     site.pages["/js"] = (
         "<html><body><noscript>Please enable JavaScript.</noscript><div id='app'></div>"
         "<script src='a.js'></script></body></html>"
@@ -566,7 +567,7 @@ def test_pages_without_text_say_why(acme: World, site: Site) -> None:
     site.pages["/nothing"] = "<html><body><nav><a href='/'>x</a></nav></body></html>"
     sync = crawled(acme, site)
     assert sync.state == State.COMPLETE
-    assert sync.failed == {"needs_javascript": 1, "empty_file": 1, "no_content": 1}
+    assert sync.failed == {"needs_javascript": 1, "empty_file": 1, "no_content": 2}
     assert code(sync.website, site, "/js") == "needs_javascript"
 
 

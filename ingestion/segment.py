@@ -22,10 +22,42 @@ MARGIN = 8  # special tokens and the embedder's own prefix
 
 CountTokens = Callable[[str], int]
 
-_ABBREVIATIONS = (
-    "vb vs örn bkz md no tel av dr prof sn doç öğr apt cad sok mah sk blv a.ş ltd şti yy mm "
-    "e.g i.e mr mrs ms st inc etc approx fig"
-).split()
+_ABBREVIATIONS = [
+    "vb",
+    "vs",
+    "örn",
+    "bkz",
+    "md",
+    "no",
+    "tel",
+    "av",
+    "dr",
+    "prof",
+    "sn",
+    "doç",
+    "öğr",
+    "apt",
+    "cad",
+    "sok",
+    "mah",
+    "sk",
+    "blv",
+    "a.ş",
+    "ltd",
+    "şti",
+    "yy",
+    "mm",
+    "e.g",
+    "i.e",
+    "mr",
+    "mrs",
+    "ms",
+    "st",
+    "inc",
+    "etc",
+    "approx",
+    "fig",
+]
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+(?=[^\W_a-zçğıöşü]|[\"'“‘(\[])")
 _LAST_WORD = re.compile(r"([\w.]{1,12})\.$")
 
@@ -66,7 +98,7 @@ def title_within(title: str, count_tokens: CountTokens, max_tokens: int) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Sentences of one paragraph; not after an abbreviation, an initial or a number (`2. madde`)."""
+    """Sentences of one paragraph; none ends at an abbreviation, an initial or a number (`2. m`)."""
     found, start = [], 0
     for end in _SENTENCE_END.finditer(text):
         piece = text[start : end.end()].strip()
@@ -81,7 +113,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
-    """Runs of blocks under one heading path. A heading without text of its own stays in the path."""
+    """Runs of blocks under one heading path; a heading without text of its own stays in it."""
     path: list[tuple[int, str]] = []
     run: list[Block] = []
     for block in blocks:
@@ -218,7 +250,7 @@ def _row(header: tuple[str, ...], row: tuple[str, ...]) -> str:
 
 
 def _spans(text: str, room: int, count: CountTokens) -> Iterator[str]:
-    """Consecutive spans of at most `room` tokens, cut between words, or inside one if it must be."""
+    """Consecutive spans of at most `room` tokens, cut between words, inside one if need be."""
     rest = text.strip()
     while rest:
         head = rest[: room * 8]

@@ -8,6 +8,8 @@ enter a score, so they may be somewhat old.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import connection, transaction
 
 from ingestion.models import Index
@@ -32,10 +34,11 @@ _COUNT = """
 
 def refresh(index: Index) -> None:
     """Count the lexemes of this index anew, in one transaction."""
-    values = {"tenant": index.tenant_id, "index": index.pk, "common": COMMON_FROM}
+    values: dict[str, Any] = {"tenant": index.tenant_id, "index": index.pk, "common": COMMON_FROM}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM ingestion_commonlexeme WHERE index_id = %(index)s AND tenant_id = %(tenant)s",
+            "DELETE FROM ingestion_commonlexeme "
+            "WHERE index_id = %(index)s AND tenant_id = %(tenant)s",
             values,
         )
         for column in ("stemmed", "plain"):

@@ -19,8 +19,8 @@ KEPT_SECONDS = 7 * 86_400
 
 
 def checked(question: str) -> str:
-    """The question without surrounding space, otherwise as typed; or the error that says why not."""
-    if "\0" in question or not question.isprintable() and _has_control(question):
+    """The question as typed, without surrounding space; or the error that says why not."""
+    if "\0" in question or (not question.isprintable() and _has_control(question)):
         raise QuestionNotText
     question = question.strip()
     if not question:
@@ -33,7 +33,7 @@ def checked(question: str) -> str:
 
 
 def _has_control(text: str) -> bool:
-    return any(ord(ch) < 32 and ch not in "\t\n\r" or 0xD800 <= ord(ch) <= 0xDFFF for ch in text)
+    return any((ord(ch) < 32 and ch not in "\t\n\r") or 0xD800 <= ord(ch) <= 0xDFFF for ch in text)
 
 
 def embedded(space: embedding.Space, question: str) -> tuple[embedding.Vectors, str]:

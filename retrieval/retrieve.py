@@ -214,7 +214,7 @@ def _candidate(row: Any) -> dict[str, Any]:
 
 def _nothing(agent: Agent, question: str, settings: Settings, clock: _Clock) -> Retrieval:
     """An agent that has never ingested anything."""
-    trace = {
+    trace: dict[str, Any] = {
         "question": question,
         "agent": str(agent),
         "space": None,

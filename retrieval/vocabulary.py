@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from django.db import connection
 
@@ -20,7 +21,7 @@ def lookup(agent: Agent) -> Callable[[Sequence[str]], Mapping[str, str]]:
     def spellings(folded: Sequence[str]) -> Mapping[str, str]:
         if not folded:
             return {}
-        values = {
+        values: dict[str, Any] = {
             "tenant": agent.tenant_id,
             "agent": agent.pk,
             "folded": list(folded),

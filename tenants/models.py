@@ -20,6 +20,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 from django.utils import timezone
 
 
@@ -28,8 +29,9 @@ def in_tenant(to: str, **options: Any) -> Any:
 
     It cascades in PostgreSQL; its index, where one is needed, is part of a wider one.
     """
-    options = {"on_delete": models.DO_NOTHING, "db_constraint": False, "db_index": False} | options
-    return models.ForeignKey(to, **options)
+    return models.ForeignKey(
+        to, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, **options
+    )
 
 
 class EmailUserManager(UserManager["User"]):
@@ -55,12 +57,12 @@ class User(AbstractUser):
     email = models.EmailField(unique=True)
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
-    objects = EmailUserManager()  # type: ignore[assignment,misc]
+    objects = EmailUserManager()  # type: ignore[misc]
 
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(email=models.functions.Lower("email")), name="user_email_is_lower_case"
+                condition=Q(email=Lower("email")), name="user_email_is_lower_case"
             )
         ]
 

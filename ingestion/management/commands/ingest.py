@@ -44,8 +44,8 @@ class Command(BaseCommand):
             jobs = _finished(jobs, console)
         failed = [job for job in jobs if job.state == IngestionJob.State.FAILED]
         console.print(_summary(jobs))
-        for name, error in refused:
-            console.print(f"[red]{name}[/]: {error.code}: {error.message}")
+        for name, refusal in refused:
+            console.print(f"[red]{name}[/]: {refusal.code}: {refusal.message}")
         if refused or failed:
             raise CommandError(
                 f"{len(refused) + len(failed)} of the files did not become passages."

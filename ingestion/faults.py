@@ -20,9 +20,19 @@ from ingestion.models import IngestionJob
 
 logger = logging.getLogger(__name__)
 
-DATABASE_AWAY = (OperationalError, InterfaceError)
+# What PostgreSQL says of itself and not of the statement: connections, resources, locks, shutdown.
+PASSING = {"08", "40", "53", "55", "57"}
 FIRST_WAIT, LONGEST_WAIT = 15.0, 300.0
 PATIENCE = (0.0, 1.0, 2.0, 4.0, 8.0)  # seconds between tries to write that a job waits
+
+
+def is_database_away(error: Exception) -> bool:
+    """Whether the same work may succeed later. Some operational errors, such as a row that is too
+    large, are about the document and come back every time."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    state = getattr(error.__cause__, "sqlstate", None)  # None: the connection itself broke
+    return state is None or state[:2] in PASSING
 
 
 def put_back(job: IngestionJob, error: Unavailable) -> bool:

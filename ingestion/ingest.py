@@ -24,7 +24,7 @@ from ingestion import files
 from ingestion.analyse import analyse_passage, normalise, surface_forms
 from ingestion.embed import forget, text_key, vectors_for
 from ingestion.errors import DatabaseUnavailable, JobLost, PassagesRefused, WorkerDied
-from ingestion.faults import DATABASE_AWAY, put_back
+from ingestion.faults import is_database_away, put_back
 from ingestion.graph import fit
 from ingestion.heartbeat import heartbeat
 from ingestion.indexes import index_for, space_of
@@ -78,14 +78,14 @@ def _work(job: IngestionJob, turn: Turn) -> IngestionJob:
     except Unavailable as error:
         put_back(job, error)
         raise
-    except DATABASE_AWAY as error:
-        logger.warning("Job %s lost the database: %s", job.pk, error)
-        away = DatabaseUnavailable()
-        put_back(job, away)
-        raise away from error
     except DolphyError as error:
         _fail(job, error)
     except Exception as error:
+        if is_database_away(error):
+            logger.warning("Job %s lost the database: %s", job.pk, error)
+            away = DatabaseUnavailable()
+            put_back(job, away)
+            raise away from error
         logger.exception("Job %s failed", job.pk)
         _fail(job, DolphyError(type(error).__name__))
     return job

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import openai._base_client
+import psycopg
 import pytest
 from django.db import OperationalError
 
@@ -199,15 +200,20 @@ def test_who_does_a_job_at_once_is_told_that_it_must_wait(
         ingest(job.pk)
 
 
-def test_when_the_database_goes_away_the_job_is_put_back(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch, no_sleep: None
-) -> None:
-    def away(*args: Any) -> None:
-        raise OperationalError("the connection is closed")
+def database_error(cause: Exception | None) -> Any:
+    def broken(*args: Any) -> None:
+        raise OperationalError("it did not work") from cause
 
+    return broken
+
+
+@pytest.mark.parametrize("cause", [None, psycopg.errors.AdminShutdown(), psycopg.errors.DiskFull()])
+def test_when_the_database_goes_away_the_job_is_put_back(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, no_sleep: None, cause: Exception | None
+) -> None:
     job = receive(agent, name="a.md", data=TEXT.encode())
     with monkeypatch.context() as patched:
-        patched.setattr(flow, "swap", away)
+        patched.setattr(flow, "swap", database_error(cause))
         with pytest.raises(DatabaseUnavailable):
             ingest(job.pk)
     job.refresh_from_db()
@@ -215,6 +221,15 @@ def test_when_the_database_goes_away_the_job_is_put_back(
     ingest(job.pk)
     job.refresh_from_db()
     assert job.state == State.SUCCEEDED
+
+
+def test_what_the_database_will_never_take_ends_the_job(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    too_long = psycopg.errors.ProgramLimitExceeded("string is too long for tsvector")
+    monkeypatch.setattr(flow, "swap", database_error(too_long))
+    job = upload(agent, TEXT)
+    assert (job.state, job.error_code) == (State.FAILED, "error")
 
 
 def test_a_document_that_is_deleted_meanwhile_leaves_nothing(

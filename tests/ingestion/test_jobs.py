@@ -12,11 +12,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 from kombu.exceptions import OperationalError
+from rich.console import Console
 
 from dolphy import embedding
 from dolphy.celery import DOCUMENTS, app
 from dolphy.embedding import EmbedderUnavailable
-from ingestion import faults, unfinished
+from ingestion import faults, follow, unfinished
 from ingestion import ingest as flow
 from ingestion.cancel import JobFinished, cancel
 from ingestion.errors import JobNotFinished, JobNotPaused, JobSuperseded
@@ -379,6 +380,17 @@ def test_a_finished_job_stays_so_when_its_index_cannot_be_fitted(
     job.refresh_from_db()
     assert (job.state, job.error_code) == (State.SUCCEEDED, "")
     fit(Index.objects.get())
+
+
+def test_who_waits_at_a_terminal_sweeps_as_well(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = upload(agent)
+    monkeypatch.setattr(follow, "POLL_SECONDS", 0)
+    monkeypatch.setattr(follow, "SWEEP_EVERY", 2)
+    monkeypatch.setattr(follow, "send_missing", ingest_next)  # as a worker that gets the message
+    (ended,) = follow.follow([job], Console(quiet=True))
+    assert ended.state == State.SUCCEEDED
 
 
 # Turns

@@ -79,7 +79,7 @@ def learn_and_deliver(walk: Walk) -> None:
                 walk.count("failed", error.code)
                 walk.because(PAGES_FAILED)
                 page.state, page.code, page.content_hash = Page.State.DONE, error.code, ""
-            page.save()
+            frontier.store(walk, page)
             walk.sync.report()
 
 

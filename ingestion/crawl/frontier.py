@@ -161,6 +161,15 @@ def take(walk: Walk, count: int) -> list[Page]:
     return found
 
 
+def store(walk: Walk, page: Page) -> None:
+    """Write what was loaded or set of a page. One whose document was deleted meanwhile is gone with
+    it, and stays gone until the next sync finds it."""
+    kept = {"id", "tenant_id", "agent_id", "website_id", "url"} | page.get_deferred_fields()
+    names = [one.attname for one in Page._meta.concrete_fields if one.attname not in kept]
+    values = {name: getattr(page, name) for name in names}
+    walk.pages().filter(pk=page.pk).update(**values)
+
+
 def put_back(walk: Walk, pages: Sequence[Page]) -> None:
     """Undo `take` for pages that were not fetched."""
     walk.pages().filter(pk__in=[page.pk for page in pages]).update(tries=F("tries") - 1)

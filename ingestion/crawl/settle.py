@@ -75,15 +75,8 @@ def settle(walk: Walk, page: Page, outcome: Reading | FetchError | Refused) -> N
             _failed(walk, page, error)
         except ParsingError as error:
             _unreadable(walk, page, error)
-        page.save(update_fields=SAVED if page.get_deferred_fields() else None)
+        frontier.store(walk, page)
         walk.sync.report()
-
-
-SAVED = [
-    field.attname
-    for field in Page._meta.concrete_fields
-    if field.name not in {"id", "tenant", "agent", "website", "url", "content", "blocks"}
-]
 
 
 def _settle(walk: Walk, page: Page, outcome: Reading | FetchError | Refused) -> None:

@@ -120,6 +120,26 @@ def test_a_deleted_document_comes_back_with_the_next_sync(acme: World, pages: Si
     assert (again.added, again.unchanged) == (1, 9)
 
 
+def test_a_document_deleted_in_the_middle_of_a_sync_does_not_stop_it(
+    acme: World, pages: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ingestion.documents import delete
+
+    sync = crawled(acme, pages)
+    real = crawling.settle
+
+    def settle(walk: Any, page: Page, outcome: Any) -> None:
+        if page.url.endswith("/s4"):
+            delete(Document.objects.get(uri=page.url))
+        real(walk, page, outcome)
+
+    monkeypatch.setattr(crawling, "settle", settle)
+    assert finish(sync.website).state == State.COMPLETE
+    assert "/s4" not in documents(sync.website, pages)
+    monkeypatch.setattr(crawling, "settle", real)
+    assert finish(sync.website).added == 1
+
+
 @pytest.mark.parametrize(
     "url",
     ["", "x", "ftp://a.example/", "http://u:p@a.example/", "http://a.example:25/", "http://\0/"],

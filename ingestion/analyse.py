@@ -18,7 +18,17 @@ from ingestion.analysis.fold import clean, fold, lower
 from ingestion.analysis.languages import UnknownLanguage, stemmer
 from ingestion.analysis.pairs import PAIR_WEIGHT, neighbours
 from ingestion.analysis.stopwords import stop_words
-from ingestion.analysis.tokens import ACRONYM, EMAIL, IBAN, NUMBER, PHONE, URL, WORD, Token, tokens
+from ingestion.analysis.tokens import (
+    ACRONYM,
+    EMAIL,
+    IBAN,
+    NUMBER,
+    PHONE,
+    URL,
+    WORD,
+    Token,
+    tokens_of,
+)
 from ingestion.analysis.vocabulary import surface_forms
 
 __all__ = [
@@ -74,7 +84,7 @@ def analyse_passage(text: str, language: str = "tr") -> Lexemes:
     Raises `UnknownLanguage`.
     """
     stemmer(language)
-    found = list(tokens(clean(text)))
+    found = tokens_of(text)
     stemmed = {lexeme for lexeme, _, _ in neighbours(found, language)}
     plain: set[str] = set()
     previous: Token | None = None
@@ -97,7 +107,7 @@ def analyse_question(text: str, language: str = "tr", *, limit: int = 32) -> tup
     stops = stop_words(language)
     meaningful: dict[tuple[str, ...], Root] = {}
     stopped: dict[tuple[str, ...], Root] = {}
-    for token in tokens(clean(text)):
+    for token in tokens_of(text):
         for root in _question_roots(token.kind, token.text, language):
             found = stopped if root.plain[0] in stops else meaningful
             found.setdefault(root.stemmed or root.plain, root)
@@ -110,7 +120,7 @@ def question_pairs(text: str, language: str = "tr", *, limit: int = 16) -> tuple
     """The neighbouring meaningful words of a question as roots of less weight, at most `limit`."""
     stemmer(language)
     found: dict[str, Root] = {}
-    for lexeme, first, second in neighbours(tokens(clean(text)), language):
+    for lexeme, first, second in neighbours(tokens_of(text), language):
         if len(found) >= limit:
             break
         surface = f"{first.text} {second.text}"

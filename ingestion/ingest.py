@@ -156,7 +156,9 @@ def _analyse(
 ) -> Prepared:
     language = job.agent.language
     words: Counter[tuple[str, str]] = Counter()
+    lexemes = []
     for part in segments:
+        lexemes.append(analyse_passage(part.whole, language))
         words.update(surface_forms(part.whole, language))
     return Prepared(
         title=title,
@@ -164,7 +166,7 @@ def _analyse(
         language=parsed.report.language or "",
         report=parsed.report.as_dict(),
         segments=segments,
-        lexemes=[analyse_passage(part.whole, language) for part in segments],
+        lexemes=lexemes,
         same_text=[text_key(normalise(part.text)) for part in segments],
         words=words,
     )

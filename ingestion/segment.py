@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ingestion.parsing import Block, BlockKind, ParsedDocument
 
@@ -141,7 +142,7 @@ class _Piece:
 
 class _Cutter:
     def __init__(self, title: str, count_tokens: CountTokens, max_tokens: int) -> None:
-        self.count = count_tokens
+        self.count = lru_cache(maxsize=2048)(count_tokens)  # headings come again and again
         self.limit = max_tokens - MARGIN
         self.title = title_within(title, count_tokens, max_tokens)
 

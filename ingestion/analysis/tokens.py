@@ -12,7 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
+
+from ingestion.analysis.fold import clean
 
 WORD: Final = "word"
 NUMBER: Final = "number"
@@ -53,6 +56,13 @@ class Token:
     kind: str
     text: str
     start: int
+
+
+@lru_cache(maxsize=4)
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """The tokens of a text as it was written; the last texts are remembered, since a passage is
+    read for its lexemes and for its spellings."""
+    return tuple(tokens(clean(text)))
 
 
 def tokens(text: str) -> Iterator[Token]:

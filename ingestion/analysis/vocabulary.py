@@ -9,9 +9,10 @@ with another suffix.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
-from ingestion.analysis.fold import clean, fold, lower
-from ingestion.analysis.tokens import WORD, tokens
+from ingestion.analysis.fold import fold, lower
+from ingestion.analysis.tokens import WORD, tokens_of
 
 BEGINNINGS = range(3, 7)
 _LONGEST_WORD = 60
@@ -23,7 +24,7 @@ def surface_forms(text: str, language: str = "tr") -> Iterator[tuple[str, str]]:
     Surface is in the language's lower case. A word that holds digits is left out, and so is one in
     capitals: `SIPARIS` and `IBAN` do not say how they are spelled.
     """
-    for token in tokens(clean(text)):
+    for token in tokens_of(text):
         if token.kind == WORD:
             for part in token.text.split("-"):
                 word = part.partition("'")[0]
@@ -36,13 +37,13 @@ def beginning(folded: str, length: int) -> str:
     return folded[:length] + "-"
 
 
-def _pairs(surface: str, language: str) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=100_000)
+def _pairs(surface: str, language: str) -> tuple[tuple[str, str], ...]:
     folded = fold(surface)
-    yield folded, surface
-    if language == "tr" and len(folded) == len(surface):
-        for length in BEGINNINGS:
-            if length <= len(surface):
-                yield beginning(folded, length), surface[:length]
+    if language != "tr" or len(folded) != len(surface):
+        return ((folded, surface),)
+    lengths = (length for length in BEGINNINGS if length <= len(surface))
+    return (folded, surface), *((beginning(folded, n), surface[:n]) for n in lengths)
 
 
 def _shouted(word: str) -> bool:

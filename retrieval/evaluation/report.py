@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval.evaluation import metrics
+from retrieval.evaluation.errors import BadSetting
 from retrieval.evaluation.losses import PLACES, losses, places
 from retrieval.evaluation.show import MRR, against, span
 from retrieval.evaluation.slices import AS_TYPED
@@ -23,6 +24,21 @@ def write(file: Path, figures: Figures, command: str) -> None:
     old = file.read_text(encoding="utf-8") if file.is_file() else ""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(report(figures, command, old), encoding="utf-8")
+
+
+def check_keeps(file: Path, name: str) -> None:
+    """Raises `BadSetting` where the file has no keep marks of that name."""
+    if name not in dict(_KEPT_TEXT.findall(file.read_text("utf-8") if file.is_file() else "")):
+        raise BadSetting(f"{file} has no part to keep named {name}: write the report first.")
+
+
+def keep(file: Path, name: str, text: str) -> None:
+    """Put `text` between the keep marks of that name. Raises `BadSetting` where there are none."""
+    check_keeps(file, name)
+    kept = f"<!-- keep: {name} -->\n{text.rstrip()}\n<!-- end keep -->"
+    old = file.read_text(encoding="utf-8")
+    new = _KEPT_TEXT.sub(lambda found: kept if found[1] == name else found[0], old)
+    file.write_text(new, encoding="utf-8")
 
 
 def report(figures: Figures, command: str, old: str = "") -> str:

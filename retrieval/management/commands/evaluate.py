@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,8 +19,10 @@ from rich.console import Console
 from dolphy import embedded, environment
 from dolphy.errors import DolphyError
 from retrieval.errors import UnknownFusion
+from retrieval.evaluation import answerability_show, figures, own, plot, report, scratch, vary
 from retrieval.evaluation import dataset as datasets
-from retrieval.evaluation import figures, own, report, scratch, vary
+from retrieval.evaluation.answerability import Trial, foreign_to, tried
+from retrieval.evaluation.answerability import figures as answerability_figures
 from retrieval.evaluation.compare import compare
 from retrieval.evaluation.dataset import Dataset
 from retrieval.evaluation.errors import BadDataset, BadSetting
@@ -51,6 +54,8 @@ class Command(BaseCommand):
         add("--json", type=Path, metavar="FILE", help="write the figures")
         add("--traces", type=Path, metavar="FILE", help="write a trace a question, a line each")
         add("--report", type=Path, metavar="FILE", help="write the figures as Markdown")
+        add("--answerability", action="store_true", help="ask again with the answers taken out")
+        add("--plot", type=Path, metavar="SVG", help="draw the trade-off of --answerability")
         add("--compare", nargs=2, type=Path, metavar="JSON", help="what changed between two")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -59,6 +64,8 @@ class Command(BaseCommand):
         try:
             if options["compare"]:
                 self._compare(*options["compare"])
+            elif options["answerability"]:
+                self._answerability(options)
             else:
                 self._evaluate(options)
         except DolphyError as error:
@@ -72,15 +79,10 @@ class Command(BaseCommand):
                 self.stdout.write(line)
 
     def _evaluate(self, options: dict[str, Any]) -> None:
+        if options["plot"]:
+            raise BadSetting("--plot draws the trade-off of --answerability.")
         fusions = _fusions(options["fusion"])
-        values = vary.parsed(options["values"])
-        if options["limit"] is not None and options["limit"] < 1:
-            raise BadSetting("--limit is a whole number of at least 1.")
-        plans = _plans(options)
-        _prepare(options[name] for name in ("json", "traces", "report"))
-        _ensure_tables()
-        if left := scratch.remove_leftovers():
-            self.console.print(f"{left} scratch tenants of stopped runs were removed.")
+        values, plans = self._planned(options)
         runs: list[Run] = []
         with _traces(options["traces"]) as keep:
             for dataset, agent in plans:
@@ -89,6 +91,41 @@ class Command(BaseCommand):
                     ordered = _default_first(agent, fusions)
                     runs += self._run(agent, dataset, ordered, keep, options["slices"])
                 _written(figures.figures(runs), options)
+
+    def _planned(
+        self, options: dict[str, Any]
+    ) -> tuple[dict[str, Any], list[tuple[Dataset, Agent | None]]]:
+        """Settings, and what is asked of whom; the database is ready for it."""
+        values = vary.parsed(options["values"])
+        if options["limit"] is not None and options["limit"] < 1:
+            raise BadSetting("--limit is a whole number of at least 1.")
+        plans = _plans(options)
+        _prepare(options[name] for name in ("json", "traces", "report", "plot"))
+        _ensure_tables()
+        if left := scratch.remove_leftovers():
+            self.console.print(f"{left} scratch tenants of stopped runs were removed.")
+        return values, plans
+
+    def _answerability(self, options: dict[str, Any]) -> None:
+        if options["slices"] or options["traces"]:
+            raise BadSetting("--answerability goes without --slices and --traces.")
+        if options["report"]:
+            report.check_keeps(options["report"], "answerability")
+        values, plans = self._planned(options)
+        every, trials = [dataset for dataset, _ in plans], list[Trial]()
+        for dataset, agent in plans:
+            with ExitStack() as stack:
+                agent = vary.varied(agent or _scratch(stack, dataset, values), values)
+                with bar(f"{dataset.name}: asking") as tell:
+                    trials.append(tried(agent, dataset, foreign_to(dataset, every), tell))
+            self._show(trials[-1])
+            _drawn(trials, options)
+
+    def _show(self, trial: Trial) -> None:
+        self.console.print(answerability_show.heading(trial), style="bold", markup=False)
+        for line in answerability_show.summary_lines(trial):
+            self.console.print(line, markup=False, highlight=False)
+        self.console.print(answerability_show.thresholds_table(trial))
 
     def _run(
         self, agent: Agent, dataset: Dataset, fusions: list[str], keep: Keep, slices: bool
@@ -193,6 +230,19 @@ def _written(found: figures.Figures, options: dict[str, Any]) -> None:
         figures.written(options["json"], found)
     if options["report"]:
         report.write(options["report"], found, _command(options))
+
+
+def _drawn(trials: list[Trial], options: dict[str, Any]) -> None:
+    """As `_written`, for answerability."""
+    found, picture, page = answerability_figures(trials), options["plot"], options["report"]
+    if options["json"]:
+        figures.written(options["json"], found)
+    if picture:
+        picture.write_text(plot.svg(trials), encoding="utf-8")
+    if page:
+        beside = Path(os.path.relpath(picture, page.parent)) if picture else None
+        text = answerability_show.markdown(trials, found["measured_at"][:10], beside)
+        report.keep(page, "answerability", text)
 
 
 def _command(options: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -73,7 +72,6 @@ def run(size: Size) -> dict[str, Any]:
         "ingestion": ingestion,
         "agents": together,
         "growth": _growth(alone, together, rows),
-        "process_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
 
 

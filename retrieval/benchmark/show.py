@@ -65,12 +65,13 @@ def growth(found: Mapping[str, Any]) -> Table:
 
 def ingestion(found: Mapping[str, Any]) -> Table:
     got = found["ingestion"]
-    table = _table("Ingestion", "passages", "a second", "embedder alone", "embedder busy")
+    table = _table("Ingestion", "passages", "a second", "embedder alone", "embedder busy", "memory")
     table.add_row(
         str(got["passages"]),
         f"{got['passages_per_s']:.2f}",
         f"{got['embedder_alone_passages_per_s']:.2f}",
         f"{got['embedder_busy']:.0%}",
+        f"{got['process_mb']} MB",
     )
     return table
 

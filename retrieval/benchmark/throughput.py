@@ -6,6 +6,7 @@ process instead of a worker's. The embedder alone then gets the same texts in th
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -24,7 +25,8 @@ PARAGRAPHS = 16
 
 
 def throughput(owner: Tenant, documents: int, inventor: Inventor, tell: Tell) -> dict[str, Any]:
-    """Passages a second of either, and the share of the time that the embedder was at work."""
+    """Passages a second of either, the share of the time that the embedder was at work, and what
+    this process, which did a worker's work, held at its largest."""
     agent = Agent.objects.create(tenant=owner, slug="ingested", name="Ingested", language="tr")
     passages, whole, alone = 0, 0.0, 0.0
     with _jobs_at_once():
@@ -46,6 +48,7 @@ def throughput(owner: Tenant, documents: int, inventor: Inventor, tell: Tell) ->
         "passages_per_s": round(passages / whole, 2),
         "embedder_alone_passages_per_s": round(passages / alone, 2),
         "embedder_busy": round(alone / whole, 3),
+        "process_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
 
 

@@ -41,7 +41,6 @@ class Command(BaseCommand):
         console = Console(file=self.stdout, width=width)  # type: ignore[arg-type]
         for table in tables(found):
             console.print(table)
-        console.print(f"This process at its largest: {found['process_mb']} MB.")
         if options["json"]:
             Path(options["json"]).write_text(written + "\n")
 

@@ -11,7 +11,7 @@ import os
 from celery import Celery
 from celery.schedules import crontab
 from celery.signals import worker_ready
-from kombu import Queue
+from kombu import Exchange, Queue
 from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
@@ -38,7 +38,10 @@ app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_default_queue="ingestion",
-    task_queues=[Queue(name) for name in ("ingestion", DOCUMENTS, UPKEEP)],
+    task_queues=[
+        Queue(name, Exchange(name), routing_key=name)  # sharing one would copy each message to all
+        for name in ("ingestion", DOCUMENTS, UPKEEP)
+    ],
     task_routes={
         "ingestion.tasks.ingest_document": DOCUMENTS,
         "ingestion.tasks.*": UPKEEP,

@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError
 from rich.console import Console
 
 from dolphy import embedding
+from dolphy.cache import valkey
 from dolphy.celery import DOCUMENTS, app
 from dolphy.embedding import EmbedderUnavailable
 from ingestion import faults, follow, unfinished
@@ -315,6 +316,16 @@ def test_faults_in_a_row_are_counted_and_no_attempt(agent: Agent) -> None:
 def test_an_upload_puts_one_message_into_the_queue(agent: Agent, empty_queue: None) -> None:
     upload(agent)
     assert messages() == 1
+
+
+def test_a_message_goes_to_its_own_queue_and_no_other(agent: Agent, empty_queue: None) -> None:
+    with app.connection_for_write() as connection:
+        for queue in app.amqp.queues.values():  # as a worker does when it starts
+            queue(connection).declare()
+        sizes = {name: valkey().llen(name) for name in app.amqp.queues}
+        enqueue(upload(agent))
+        grown = [name for name in app.amqp.queues if valkey().llen(name) != sizes[name]]
+    assert grown == [DOCUMENTS]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -36,6 +36,7 @@ from retrieval.evaluation.report import KEPT
 from retrieval.measured import Answering
 from retrieval.retrieve import retrieve
 from tenants.models import Agent, Tenant
+from tests.embedding_server import EmbeddingServer
 from tests.factories import World, make_document
 from tests.retrieval.evaluation.conftest import CORPUS, Folder
 
@@ -214,6 +215,16 @@ def test_the_rule_tried_is_the_one_that_answers_customers(shop: Agent, folder: F
         for one in (item.present, item.removed):
             is_answered = answerability.score(made.rule, one) >= made.rule.threshold
             assert is_answered == one.answers
+
+
+def test_a_space_that_was_never_measured_is_tried_without_a_rule(
+    embedding_server: EmbeddingServer, acme: World
+) -> None:
+    question = Question("q", "İade süresi kaç gün?", frozenset({"iade.md"}))
+    made = tried(acme.agent, datasets.Dataset("own", (), (question,)), [], lambda *at: None)
+    assert made.rule is None
+    assert made.asked[0].present.answers is None
+    assert made.suggested == made.asked[0].present.cosine
 
 
 def test_an_agent_whose_only_document_is_removed_has_no_evidence(acme: World) -> None:

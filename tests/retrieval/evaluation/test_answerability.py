@@ -36,7 +36,6 @@ from retrieval.evaluation.report import KEPT
 from retrieval.measured import Answering
 from retrieval.retrieve import retrieve
 from tenants.models import Agent, Tenant
-from tests.embedding_server import EmbeddingServer
 from tests.factories import World, make_document
 from tests.retrieval.evaluation.conftest import CORPUS, Folder
 
@@ -218,8 +217,9 @@ def test_the_rule_tried_is_the_one_that_answers_customers(shop: Agent, folder: F
 
 
 def test_a_space_that_was_never_measured_is_tried_without_a_rule(
-    embedding_server: EmbeddingServer, acme: World
+    acme: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("retrieval.measured._BY_MODEL", {})
     question = Question("q", "İade süresi kaç gün?", frozenset({"iade.md"}))
     made = tried(acme.agent, datasets.Dataset("own", (), (question,)), [], lambda *at: None)
     assert made.rule is None

@@ -48,8 +48,8 @@ STAGES = [
     "analysing",
     "embedding",
     "indexing",
-    "swapping",
     "finished",
+    "swapping",
 ]
 State = IngestionJob.State
 
@@ -148,6 +148,12 @@ def wait_for(condition: Callable[[], bool], workers: Workers, what: str) -> None
         time.sleep(0.05)
 
 
+def stop_in(workers: Workers, *places: str) -> None:
+    """Start a worker for each place, and return when all have stopped there."""
+    stopped = workers.start(*places)
+    wait_for(lambda: all(file.exists() for file in stopped), workers, "not all have stopped")
+
+
 def let_time_pass() -> None:
     """Waits are over, and beat calls the sweep."""
     IngestionJob.objects.filter(state=State.QUEUED).update(not_before=None)
@@ -176,8 +182,8 @@ def test_a_worker_killed_in_any_stage(
     agent: Agent, workers: Workers, embedding_server: EmbeddingServer
 ) -> None:
     jobs = upload(agent, len(STAGES))
-    stopped = workers.start(*STAGES)
-    wait_for(lambda: all(file.exists() for file in stopped), workers, "not all have stopped")
+    stop_in(workers, *STAGES[:-1])
+    stop_in(workers, STAGES[-1])  # the last: it keeps others from swapping
     stages = IngestionJob.objects.exclude(state=State.SUCCEEDED).values_list("stage", flat=True)
     assert Counter(stages) == Counter(STAGES[:6]) + Counter(["indexing"])  # the swapping one
     workers.kill()
@@ -197,8 +203,7 @@ def test_workers_killed_again_and_again(
 ) -> None:
     jobs = upload(agent, 3)
     for _ in range(2):
-        (stopped,) = workers.start("embedding")
-        wait_for(stopped.exists, workers, "it has not stopped")
+        stop_in(workers, "embedding")
         workers.kill()
         IngestionJob.objects.filter(state=State.RUNNING).update(lease_until=timezone.now())
         sweep()

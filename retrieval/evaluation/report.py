@@ -14,7 +14,7 @@ from retrieval.evaluation.show import MRR, against, span
 from retrieval.evaluation.slices import AS_TYPED
 
 Figures = Mapping[str, Any]
-KEPT = {"answerability": "Questions without an answer", "peers": "Peers on the same vectors"}
+KEPT = {"answerability": "Questions without an answer"}
 _KEPT_TEXT = re.compile(r"<!-- keep: (\w+) -->\n(.*?)<!-- end keep -->", re.DOTALL)
 _NOTHING = "Not measured yet.\n"
 

@@ -45,7 +45,7 @@ def test_a_report_holds_no_text_of_the_set_and_no_path(made: Path, folder: Folde
 
 
 def test_what_others_wrote_stays_when_the_report_is_renewed(made: Path, folder: Folder) -> None:
-    mark = "<!-- keep: peers -->\n"
+    mark = "<!-- keep: answerability -->\n"
     made.write_text(made.read_text().replace(mark, f"{mark}| peer | 0.5 |\n"))
     evaluate(folder, made)
     text = made.read_text()

@@ -12,6 +12,7 @@ from rest_framework import serializers
 from dolphy.inputs import Flag, Input, Text
 from dolphy.pages import PageQuery
 from ingestion.models import Document, IngestionJob, Passage
+from ingestion.unpack import Received
 
 NEXT = "The cursor of the page after this; null on the last page."
 
@@ -87,6 +88,17 @@ class ReceivedSerializer(serializers.Serializer):
     job = JobSerializer()
 
 
+class RefusedSerializer(JobErrorSerializer):
+    uri = serializers.CharField(help_text="Where in the archive it lies.")
+
+
+class ArchiveReceivedSerializer(serializers.Serializer):
+    """An archive: a document and a job for each member, and what was not let in."""
+
+    received = ReceivedSerializer(many=True)
+    refused = RefusedSerializer(many=True)
+
+
 class DocumentPageSerializer(serializers.Serializer):
     results = DocumentSerializer(many=True)
     next = serializers.CharField(allow_null=True, help_text=NEXT)
@@ -131,3 +143,14 @@ class DocumentChange(Input):
 def filters(query: Mapping[str, Any], *names: str) -> dict[str, str | UUID]:
     """The parts of a query that narrow the rows."""
     return {name: query[name] for name in names if name in query}
+
+
+def received(found: Received) -> dict[str, Any]:
+    """What an upload became, as the API shows it: one document, or those of an archive."""
+    pairs = [{"document": job.document, "job": job} for job in found.jobs]
+    if not found.is_archive:
+        return dict(ReceivedSerializer(pairs[0]).data)
+    refused = [
+        {"uri": uri, "code": error.code, "message": error.message} for uri, error in found.refused
+    ]
+    return dict(ArchiveReceivedSerializer({"received": pairs, "refused": refused}).data)

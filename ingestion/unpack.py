@@ -27,6 +27,7 @@ class Received:
 
     jobs: list[IngestionJob] = field(default_factory=list)
     refused: list[tuple[str, DolphyError]] = field(default_factory=list)
+    is_archive: bool = False
 
 
 def receive_any(
@@ -44,7 +45,7 @@ def receive_any(
 
 
 def _receive_members(agent: Agent, uri: str, archive: bytes) -> Received:
-    received = Received()
+    received = Received(is_archive=True)
     for member, content in members_or_reasons(archive):
         address = f"{uri}/{member}"[:LONGEST_URI]
         try:

@@ -15,6 +15,8 @@ urlpatterns = [
     path("agents/<str:agent_id>/jobs", views.JobsView.as_view()),
     path("jobs/<str:job_id>", views.JobView.as_view()),
     path("jobs/<str:job_id>/cancel", views.CancelView.as_view()),
+    path("jobs/<str:job_id>/pause", views.PauseView.as_view()),
+    path("jobs/<str:job_id>/resume", views.ResumeView.as_view()),
     path("jobs/<str:job_id>/retry", views.RetryView.as_view()),
     path("agents/<str:agent_id>/websites", crawl.WebsitesView.as_view()),
     path("websites/<str:website_id>", crawl.WebsiteView.as_view()),

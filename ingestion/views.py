@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework.response import Response
 
 from dolphy import api, pages
@@ -20,12 +20,19 @@ from ingestion import documents
 from ingestion import serializers as shapes
 from ingestion.cancel import cancel
 from ingestion.models import Document, IngestionJob, Passage
-from ingestion.receive import receive, retry
+from ingestion.pause import pause, resume
+from ingestion.receive import retry
+from ingestion.unpack import receive_any
 from tenants.models import Scope
 from tenants.views import AGENT_ID, TenantView, answers
 
 DOCUMENT_ID = OpenApiParameter("document_id", UUID, OpenApiParameter.PATH)
 JOB_ID = OpenApiParameter("job_id", UUID, OpenApiParameter.PATH)
+UPLOADED = PolymorphicProxySerializer(
+    "Uploaded",
+    [shapes.ReceivedSerializer, shapes.ArchiveReceivedSerializer],
+    resource_type_field_name=None,
+)
 
 
 def one_page(shape: Any, rows: QuerySet[Any], order: pages.Order, query: Any) -> Response:
@@ -51,23 +58,22 @@ class DocumentsView(TenantView):
 
     @extend_schema(
         operation_id="documents_upload",
-        summary="Upload a document, or a new version of one",
+        summary="Upload a document, a new version of one, or a ZIP of documents",
         parameters=[AGENT_ID],
         request={"multipart/form-data": shapes.Upload},
-        responses=answers({202: shapes.ReceivedSerializer}, 400, 404, 411, 413, 415),
+        responses=answers({202: UPLOADED}, 400, 403, 404, 411, 413, 415, 422),
     )
     def post(self, request: Any, agent_id: str) -> Response:
         agent = self.boundary.agent(agent_id)
         sent = self.body(shapes.Upload)
-        job = receive(
+        found = receive_any(
             agent,
             name=sent["file"].name,
             data=sent["file"],
             uri=sent.get("uri", ""),
             title=sent.get("title", ""),
         )
-        received = {"document": job.document, "job": job}
-        return Response(shapes.ReceivedSerializer(received).data, status=202)
+        return Response(shapes.received(found), status=202)
 
 
 class DocumentView(TenantView):
@@ -220,6 +226,36 @@ class CancelView(TenantView):
     def post(self, request: Any, job_id: str) -> Response:
         job = self.boundary.row(IngestionJob, job_id)
         cancel(job)
+        return Response(shapes.JobSerializer(job).data)
+
+
+class PauseView(TenantView):
+    scopes = {"POST": Scope.WRITE}
+
+    @extend_schema(
+        summary="Hold a job; it goes on where it was",
+        parameters=[JOB_ID],
+        request=None,
+        responses=answers({200: shapes.JobSerializer}, 404, 409),
+    )
+    def post(self, request: Any, job_id: str) -> Response:
+        job = self.boundary.row(IngestionJob, job_id)
+        pause(job)
+        return Response(shapes.JobSerializer(job).data)
+
+
+class ResumeView(TenantView):
+    scopes = {"POST": Scope.WRITE}
+
+    @extend_schema(
+        summary="Let a paused job go on",
+        parameters=[JOB_ID],
+        request=None,
+        responses=answers({200: shapes.JobSerializer}, 404, 409),
+    )
+    def post(self, request: Any, job_id: str) -> Response:
+        job = self.boundary.row(IngestionJob, job_id)
+        resume(job)
         return Response(shapes.JobSerializer(job).data)
 
 

@@ -100,10 +100,11 @@ def workers() -> list[str]:
 def jobs() -> dict[str, Any]:
     """Jobs that have not ended, the oldest one's age, dead ones, and what failed in a day."""
     now = timezone.now()
-    unfinished = IngestionJob.objects.filter(state__in=[State.QUEUED, State.RUNNING])
+    unfinished = IngestionJob.objects.filter(state__in=[State.QUEUED, State.RUNNING, State.PAUSED])
     found = unfinished.aggregate(
         queued=Count("pk", filter=Q(state=State.QUEUED)),
         running=Count("pk", filter=Q(state=State.RUNNING)),
+        paused=Count("pk", filter=Q(state=State.PAUSED)),
         lease_ran_out=Count("pk", filter=Q(state=State.RUNNING, lease_until__lt=now)),
         held_up=Count("pk", filter=Q(state=State.QUEUED) & ~Q(error_code="")),
         oldest=Min("created_at"),

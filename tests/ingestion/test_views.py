@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
+from zipfile import ZipFile
 
 import pytest
 from django.core.files.storage import default_storage
@@ -316,3 +318,27 @@ def test_a_failed_job_is_tried_again(acme: World) -> None:
 
 def test_a_job_of_nobody_is_not_found(acme: World) -> None:
     assert refusal(get(acme, f"/jobs/{uuid4()}")) == (404, "not_found")
+
+
+def test_a_job_is_paused_and_goes_on(acme: World) -> None:
+    job = make_job(acme.document, "queued")
+    path = f"{V1}/jobs/{job.pk}"
+    assert acme.client.post(f"{path}/pause").json()["state"] == "paused"
+    assert acme.client.post(f"{path}/resume").json()["state"] == "queued"
+    assert refusal(acme.client.post(f"{path}/resume")) == (409, "job_not_paused")
+
+
+def test_a_zip_is_received_member_by_member(acme: World) -> None:
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("iade/kosullar.md", "# Kosullar\n\nOn dort gun.")
+        archive.writestr("bos.txt", "")
+    packed.seek(0)
+    packed.name = "belgeler.zip"
+    answer = acme.client.post(f"{V1}/agents/{acme.agent.pk}/documents", {"file": packed})
+    assert answer.status_code == 202
+    received, refused = answer.json()["received"], answer.json()["refused"]
+    assert [one["document"]["uri"] for one in received] == ["belgeler.zip/iade/kosullar.md"]
+    assert [(one["uri"], one["code"]) for one in refused] == [
+        ("belgeler.zip/bos.txt", "empty_file")
+    ]

@@ -14,7 +14,7 @@ from dolphy.celery import workers_answer
 from dolphy.errors import DolphyError
 from ingestion.follow import do_here, follow
 from ingestion.models import IngestionJob
-from ingestion.receive import receive
+from ingestion.unpack import receive_any
 from tenants.models import Agent
 from tenants.scope import agent_named
 
@@ -69,12 +69,16 @@ def files_in(paths: list[Path]) -> list[tuple[str, Path]]:
 def _receive(
     agent: Agent, files: list[tuple[str, Path]]
 ) -> tuple[list[IngestionJob], list[tuple[str, DolphyError]]]:
-    jobs, refused = [], []
+    jobs: list[IngestionJob] = []
+    refused: list[tuple[str, DolphyError]] = []
     for uri, path in files:
         try:
-            jobs.append(receive(agent, name=path.name, data=path.read_bytes(), uri=uri))
+            found = receive_any(agent, name=path.name, data=path.read_bytes(), uri=uri)
         except DolphyError as error:
             refused.append((uri, error))
+        else:
+            jobs += found.jobs
+            refused += found.refused
     return jobs, refused
 
 

@@ -24,4 +24,4 @@ RUN SECRET_KEY="$(head -c 48 /dev/urandom | base64 -w 0)" ALLOWED_HOSTS=localhos
     python manage.py collectstatic --noinput
 USER dolphy
 EXPOSE 8000
-CMD ["uvicorn", "dolphy.asgi:application", "--host", "0.0.0.0", "--port", "8000"]
+CMD ["uvicorn", "dolphy.asgi:application", "--lifespan", "off", "--host", "0.0.0.0", "--port", "8000"]

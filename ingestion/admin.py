@@ -69,14 +69,19 @@ class DocumentAdmin(OfAnAgent):
         "title",
         "tenant",
         "agent_slug",
-        "state",
+        "state_name",
         "enabled",
         "passage_count",
         "updated_at",
     )
     list_filter = ("tenant", "state", "enabled", "media_type", "language")
     search_fields = ("uri", "title")
+    ordering = ("-updated_at",)
     actions = ("enable", "disable")
+
+    @admin.display(description="state", ordering="state")
+    def state_name(self, document: Document) -> str:
+        return document.state
 
     def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,7 @@ from dolphy import api, pages
 from dolphy.errors import NotFound
 from ingestion import documents
 from ingestion import serializers as shapes
+from ingestion.analysis.fold import fold
 from ingestion.cancel import cancel
 from ingestion.models import Document, IngestionJob, Passage
 from ingestion.pause import pause, resume
@@ -127,15 +129,34 @@ class EnableView(TenantView):
         return Response(shapes.DocumentSerializer(document).data)
 
 
-@extend_schema(methods=["POST"], summary="Keep a document from answering questions")
 class DisableView(EnableView):
     enabled = False
+
+    @extend_schema(
+        summary="Keep a document from answering questions",
+        parameters=[DOCUMENT_ID],
+        request=None,
+        responses=answers({200: shapes.DocumentSerializer}, 404),
+    )
+    def post(self, request: Any, document_id: str) -> Response:
+        return super().post(request, document_id)
 
 
 class StoredFile(FileResponse):
     """A file sent a block at a time, whichever way the server reads it."""
 
     block_size = 256 * 1024
+
+    def set_headers(self, filelike: Any) -> None:
+        """Beside the true name a plain one, for clients that read no other."""
+        super().set_headers(filelike)
+        disposition = self.headers["Content-Disposition"]
+        if "filename=" not in disposition:
+            plain = fold(self.filename).encode("ascii", "ignore").decode()
+            plain = re.sub(r"[^\w. -]", "_", plain)
+            self.headers["Content-Disposition"] = disposition.replace(
+                "attachment;", f'attachment; filename="{plain or "document"}";', 1
+            )
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         blocks = iter(self)

@@ -19,6 +19,11 @@ class TraceAdmin(ReadOnly, OfAnAgent):
     search_fields = ("question",)
     ordering = ("-created_at",)
     show_full_result_count = False
+    fields = ("question", "tenant", "agent", "created_at", "explained_by", "record")
+
+    @admin.display(description="explained by")
+    def explained_by(self, trace: Trace) -> str:
+        return f"python manage.py explain {trace.pk}"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request)

@@ -69,22 +69,25 @@ def snippet(text: str, roots: list[str]) -> Text:
 
 def candidates_table(trace: dict[str, Any]) -> Table:
     """The whole pool: what each branch thought of each candidate, and what became of it."""
-    columns = ("place", "rank", "verdict", "score", "semantic", "lexical", "cosine", "sem. rank")
-    table = Table(*columns, "lex. rank", "roots", "document", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("#", "rank", "verdict", "score", "sem", "lex", "cosine", "by sem", "by lex"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("passage", overflow="fold", min_width=24)
+    table.add_column("words it holds", overflow="fold")
     names = [root["root"] for root in trace["roots"]]
     for row in trace["candidates"]:
         table.add_row(
             str(row["place"]),
             str(row["rank"] or "–"),
             row["verdict"],
-            f"{row['score']:.4f}",
-            f"{row['semantic']:.3f}",
-            f"{row['lexical']:.3f}",
-            f"{row['similarity']:.4f}",
+            f"{row['score']:.3f}",
+            f"{row['semantic']:.2f}",
+            f"{row['lexical']:.2f}",
+            f"{row['similarity']:.3f}",
             str(row["semantic_rank"] or "–"),
             str(row["lexical_rank"] or "–"),
-            " ".join(names[number] for number in row["roots"]),
             f"{row['uri']}#{row['position']}",
+            ", ".join(names[number] for number in row["roots"]),
         )
     return table
 

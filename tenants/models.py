@@ -213,6 +213,7 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
+        verbose_name = "API key"
         constraints = [
             models.UniqueConstraint(fields=["tenant", "hash"], name="api_key_hash_once"),
             models.CheckConstraint(

@@ -65,5 +65,8 @@ def agent_named(name: str) -> Agent:
         else None
     )
     if found is None:
-        raise NotFound(f"No agent is called {name!r}; agents are named TENANT/AGENT.")
+        raise NotFound(
+            f"No agent is called {name!r}; agents are named TENANT/AGENT, and made "
+            "by create_agent or in the admin."
+        )
     return found

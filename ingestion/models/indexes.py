@@ -65,6 +65,7 @@ class Index(TenantOwned):
     retired_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name_plural = "indexes"
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "agent"], condition=Q(state="serving"), name="index_serving_once"

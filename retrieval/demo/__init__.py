@@ -43,7 +43,7 @@ def make_tenant() -> tuple[Tenant, dict[str, Agent]]:
 def make_login(password: str) -> User:
     """A platform admin who is a member of the demo tenant, with this password."""
     tenant, _ = make_tenant()
-    user = User.objects.filter(email=EMAIL).first()
+    user = login()
     if user is None:
         user = User.objects.create_superuser(EMAIL, password)
     else:
@@ -51,6 +51,10 @@ def make_login(password: str) -> User:
         user.save(update_fields=["password"])
     Membership.objects.get_or_create(tenant=tenant, user=user)
     return user
+
+
+def login() -> User | None:
+    return User.objects.filter(email=EMAIL).first()
 
 
 def documents(language: str) -> list[Path]:

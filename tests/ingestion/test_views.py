@@ -342,3 +342,10 @@ def test_a_zip_is_received_member_by_member(acme: World) -> None:
     assert [(one["uri"], one["code"]) for one in refused] == [
         ("belgeler.zip/bos.txt", "empty_file")
     ]
+
+
+def test_a_download_has_a_plain_name_beside_the_true_one(acme: World) -> None:
+    document = make_document(acme.agent, "çay üç.md", ["Çay."])
+    found = acme.client.get(f"{V1}/documents/{document.pk}/file")["Content-Disposition"]
+    assert 'filename="cay uc.md"' in found
+    assert "filename*=utf-8''%C3%A7ay" in found

@@ -30,6 +30,7 @@ from dolphy.embedded.sharing import Lock
 HOST = "127.0.0.1"
 SECONDS_TO_STOP = 20  # a worker may finish what it is doing; then it is killed
 STOPPED_BY_US = {130, 143}  # honcho's codes for SIGINT and SIGTERM
+WEB = ("dolphy.asgi:application", "--lifespan", "off")
 ALONE = ("--without-mingle", "--without-gossip")  # there is no other worker to ask at the start
 PR_SET_PDEATHSIG = 1
 
@@ -38,7 +39,7 @@ class Command(BaseCommand):
     help = "Run web, worker and beat, with the services they need, until Ctrl-C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--port", type=int, default=8000, help="where the web listens")
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
         signal.signal(signal.SIGTERM, _exit)  # until honcho takes over
@@ -80,7 +81,7 @@ def commands(port: int, home: Path) -> dict[str, list[str]]:
     python = [sys.executable, "-m"]
     celery = [*python, "celery", "-A", "dolphy"]
     return {
-        "web": [*python, "uvicorn", "dolphy.asgi:application", "--host", HOST, "--port", str(port)],
+        "web": [*python, "uvicorn", *WEB, "--host", HOST, "--port", str(port)],
         "worker": [*celery, "worker", "--loglevel", "INFO", *ALONE],
         "beat": [*celery, "beat", "--schedule", str(home / "beat-schedule"), "--pidfile="],
     }

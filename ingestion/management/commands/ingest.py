@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.core.management import BaseCommand, CommandError
 from rich.console import Console
@@ -40,10 +41,11 @@ class Command(BaseCommand):
         except DolphyError as error:
             raise CommandError(f"{error.code}: {error.message}") from error
         jobs, refused = _receive(agent, files_in(options["paths"]))
+        unchanged = {job.pk for job in jobs if job.is_finished}
         if not options["no_wait"]:
             jobs = _finished(jobs, console)
         failed = [job for job in jobs if job.state == IngestionJob.State.FAILED]
-        console.print(_summary(jobs))
+        console.print(_summary(jobs, unchanged))
         for name, refusal in refused:
             console.print(f"[red]{name}[/]: {refusal.code}: {refusal.message}")
         if refused or failed:
@@ -91,12 +93,11 @@ def _finished(jobs: list[IngestionJob], console: Console) -> list[IngestionJob]:
     return do_here(jobs, console)
 
 
-def _summary(jobs: list[IngestionJob]) -> Table:
+def _summary(jobs: list[IngestionJob], unchanged: set[UUID]) -> Table:
     table = Table("document", "state", "passages", "what", box=None, pad_edge=False)
     for job in jobs:
         job.document.refresh_from_db()
-        passages = str(job.document.passage_count)
-        table.add_row(
-            job.document.uri, job.state, passages, job.error and f"{job.error_code}: {job.error}"
-        )
+        said = f"{job.error_code}: {job.error}" if job.error else ""
+        what = "unchanged" if job.pk in unchanged else said
+        table.add_row(job.document.uri, job.state, str(job.document.passage_count), what)
     return table

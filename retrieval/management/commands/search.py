@@ -43,7 +43,8 @@ class Command(BaseCommand):
     def _show(self, found: Retrieval, trace: str, *, explain: bool) -> None:
         console = terminal(self.stdout)
         if not found.evidence:
-            console.print("No evidence: the agent has no passages that come near.")
+            console.print("No evidence: this agent has no documents that answer questions yet.")
+            return
         console.print(evidence_table(found))
         if found.answers is False:
             console.print("[yellow]The documents do not seem to answer this question.[/]")

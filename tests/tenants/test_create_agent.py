@@ -1,0 +1,31 @@
+"""Making tenants and agents by command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tenants.authentication import live_key
+from tenants.models import Agent, Tenant
+
+
+def test_a_tenant_and_an_agent_are_made_once(db: None) -> None:
+    for _ in range(2):
+        call_command("create_agent", "acme/help", "--language", "en")
+    agent = Agent.objects.get()
+    assert (str(agent), agent.language) == ("acme/help", "en")
+
+
+def test_a_key_is_shown_that_opens_this_agent_alone(db: None, capsys: Any) -> None:
+    call_command("create_agent", "acme/help", "--key")
+    key = live_key(capsys.readouterr().out.split()[-1])
+    assert key.agent == Agent.objects.get()
+
+
+@pytest.mark.parametrize("name", ["acme", "acme/", "/help", "ac me/help", "acme/he/lp", "a" * 99])
+def test_a_bad_name_makes_nothing(db: None, name: str) -> None:
+    with pytest.raises(CommandError):
+        call_command("create_agent", name)
+    assert not Tenant.objects.exists()

@@ -68,13 +68,21 @@ def checked(host: str, port: int, *, resolver: Resolver, allowed: Allowed) -> li
     `HostNotFound`."""
     exempt = allowed.permits(host, port)
     if port not in PORTS.values() and not exempt:
-        raise UrlRefused(f"Port {port} is not crawled.")
+        raise UrlRefused(f"Port {port} is not crawled. {how_to_allow(host, port)}")
     found = list(resolver(host, port))
     if not found:
         raise HostNotFound
     if not exempt and not all(map(is_public, found)):
-        raise AddressRefused
+        raise AddressRefused(how_to_allow(host, port))
     return found
+
+
+def how_to_allow(host: str, port: int) -> str:
+    """What the operator sets for a host that is refused, and where."""
+    return (
+        f"The operator exempts it with CRAWL_ALLOWED_HOSTS={host}:{port}, which web and worker "
+        "need as well as a command."
+    )
 
 
 def is_public(text: str) -> bool:

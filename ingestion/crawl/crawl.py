@@ -97,7 +97,7 @@ def _begin(walk: Walk, fetcher: Fetcher) -> float | None:
     if found is None or (found["error"] and found["tries"] < ROBOTS_TRIES):
         rules = _ask(walk, fetcher, origin, tries=found["tries"] if found else 0)
         tries = walk.sync.robots[origin]["tries"]
-        if rules.error and tries < ROBOTS_TRIES:
+        if rules.error and tries < ROBOTS_TRIES:  # a refusal counts as the last try
             return float(2**tries)
     if not walk.seen().filter(url=walk.website.url).exists():
         frontier.add(walk, [walk.website.url], depth=0)
@@ -109,7 +109,8 @@ def _begin(walk: Walk, fetcher: Fetcher) -> float | None:
 
 def _ask(walk: Walk, fetcher: Fetcher, origin: str, *, tries: int = 0) -> Robots:
     rules = robots.ask(fetcher, origin)
-    walk.sync.robots[origin] = {**robots.as_rows(rules), "tries": tries + 1}
+    tries = ROBOTS_TRIES if rules.is_refused else tries + 1
+    walk.sync.robots[origin] = {**robots.as_rows(rules), "tries": tries}
     walk.sync.report(robots=True)
     return rules
 
@@ -166,7 +167,8 @@ def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | None:
         _ask(walk, fetcher, origin)
     rules = _rules(walk, origin)
     if rules.error:
-        return Refused("robots_unreachable", is_failure=True)
+        code = rules.error if rules.is_refused else "robots_unreachable"
+        return Refused(code, is_failure=True)
     if page.kind != Page.Kind.SITEMAP and not rules.allows(page.url):
         return Refused("robots")
     return None

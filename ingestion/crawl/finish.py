@@ -18,9 +18,11 @@ from django.utils import timezone
 from dolphy.errors import DolphyError, NotFound
 from ingestion import documents
 from ingestion.crawl import boilerplate, frontier
+from ingestion.crawl.addresses import how_to_allow
 from ingestion.crawl.content import unpacked
 from ingestion.crawl.deliver import deliver_held
-from ingestion.crawl.errors import StartFailed
+from ingestion.crawl.errors import AddressRefused, StartFailed
+from ingestion.crawl.fetch import split
 from ingestion.crawl.frontier import Walk
 from ingestion.crawl.models import Page, Sync, Website
 from ingestion.crawl.settle import DIRECTIONS, MAX_HOPS, PAGES_FAILED
@@ -220,8 +222,14 @@ def _end(walk: Walk, start: Page | None) -> None:
     if START_FAILED not in sync.reasons:
         sync.finish(Sync.State.PARTIAL if sync.reasons else Sync.State.COMPLETE)
         return
-    why = StartFailed(f"({start.code})" if start else "")
+    why = StartFailed(_why(start) if start else "")
     is_empty = not (sync.added or sync.changed or sync.unchanged)
-    is_refused = start is not None and start.code != "robots_unreachable"
-    state = Sync.State.FAILED if is_empty and is_refused else Sync.State.PARTIAL
+    state = Sync.State.FAILED if is_empty else Sync.State.PARTIAL
     sync.finish(state, code=why.code, message=why.message)
+
+
+def _why(start: Page) -> str:
+    if start.code != AddressRefused.code:
+        return f"({start.code})"
+    parts, port = split(start.url)
+    return f"({start.code}) {AddressRefused(how_to_allow(parts.hostname or '', port)).message}"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
-from ingestion.crawl.errors import FetchError
+from ingestion.crawl.errors import AddressRefused, FetchError
 from ingestion.crawl.fetch import USER_AGENT, Fetcher
 
 MOST_BYTES = 512 * 1024  # as much as the standard asks to be read
@@ -29,6 +29,11 @@ class Robots:
 
     def allows(self, url: str) -> bool:
         return not self.error and bool(_parsed(self.text).can_fetch(url, USER_AGENT))
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the server may not be asked at all; asking again changes nothing."""
+        return self.error == AddressRefused.code
 
     @property
     def delay(self) -> float:

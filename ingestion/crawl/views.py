@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,11 @@ from tenants.views import AGENT_ID, TenantView, answers
 
 WEBSITE_ID = OpenApiParameter("website_id", UUID, OpenApiParameter.PATH)
 SYNC_ID = OpenApiParameter("sync_id", UUID, OpenApiParameter.PATH)
+ACT: dict[str, Any] = {
+    "parameters": [SYNC_ID],
+    "request": None,
+    "responses": answers({200: shapes.SyncSerializer}, 404, 409),
+}
 BY_URL = pages.Order({"url": str}, falling=False)
 
 
@@ -87,7 +93,9 @@ class WebsitePagesView(TenantView):
 
     @extend_schema(
         operation_id="websites_pages",
-        summary="The pages of a website and how each ended",
+        summary="The pages that syncs came to, and how each ended",
+        description="What patterns exclude, traps and addresses beyond a limit have no row: "
+        "they are counted under `skipped` of the sync.",
         parameters=[
             WEBSITE_ID,
             shapes.PagesQuery,
@@ -144,29 +152,30 @@ class SyncView(TenantView):
         return Response(shapes.SyncSerializer(self.boundary.row(Sync, sync_id)).data)
 
 
-class CancelSyncView(TenantView):
-    """`act` is given by the address."""
+class SyncActView(TenantView):
+    """What is done to one sync: each act is a view of its own, with its own summary."""
 
     scopes = {"POST": Scope.WRITE}
-    act = staticmethod(websites.cancel)
 
-    @extend_schema(
-        summary="End a sync; what it brought stays, nothing is removed",
-        parameters=[SYNC_ID],
-        request=None,
-        responses=answers({200: shapes.SyncSerializer}, 404, 409),
-    )
-    def post(self, request: Any, sync_id: str) -> Response:
+    def done(self, sync_id: str, act: Callable[[Sync], None]) -> Response:
         sync = self.boundary.row(Sync, sync_id)
-        self.act(sync)
+        act(sync)
         return Response(shapes.SyncSerializer(sync).data)
 
 
-@extend_schema(methods=["POST"], summary="Hold a sync where it is")
-class PauseSyncView(CancelSyncView):
-    act = staticmethod(websites.pause)
+class CancelSyncView(SyncActView):
+    @extend_schema(summary="End a sync; what it brought stays, nothing is removed", **ACT)
+    def post(self, request: Any, sync_id: str) -> Response:
+        return self.done(sync_id, websites.cancel)
 
 
-@extend_schema(methods=["POST"], summary="Let a paused sync go on")
-class ResumeSyncView(CancelSyncView):
-    act = staticmethod(websites.resume)
+class PauseSyncView(SyncActView):
+    @extend_schema(summary="Hold a sync where it is", **ACT)
+    def post(self, request: Any, sync_id: str) -> Response:
+        return self.done(sync_id, websites.pause)
+
+
+class ResumeSyncView(SyncActView):
+    @extend_schema(summary="Let a paused sync go on", **ACT)
+    def post(self, request: Any, sync_id: str) -> Response:
+        return self.done(sync_id, websites.resume)

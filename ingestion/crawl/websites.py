@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +15,8 @@ from kombu.exceptions import OperationalError
 
 from dolphy.errors import DolphyError, NotFound
 from ingestion import documents
-from ingestion.crawl.addresses import PORTS, Allowed
-from ingestion.crawl.errors import SyncAtWork, SyncFinished, UrlRefused
+from ingestion.crawl.addresses import Allowed, checked, resolve
+from ingestion.crawl.errors import HostNotFound, SyncAtWork, SyncFinished, UrlRefused
 from ingestion.crawl.fetch import split
 from ingestion.crawl.models import Page, Sync, Website
 from ingestion.crawl.normalise import check_patterns, required
@@ -34,9 +35,10 @@ class WebsiteExists(DolphyError):
 
 
 def create(agent: Agent, url: str, **settings: Any) -> Website:
-    """A website and its first sync. Raises `UrlRefused`, `BadPattern`, `WebsiteExists`."""
-    url = _start(url)
+    """A website and its first sync. Raises `UrlRefused`, `AddressRefused`, `BadPattern`,
+    `WebsiteExists`."""
     settings = _checked(settings)
+    url = start_of(url)
     try:
         with transaction.atomic():
             website = Website.objects.create(
@@ -131,15 +133,18 @@ def enqueue(sync: Sync, seconds: float = 0.0) -> None:
         )
 
 
-def _start(url: str) -> str:
-    """The address to start from, refused early when it can never be crawled."""
+def start_of(url: str) -> str:
+    """The address to start from as it is kept, refused early when it cannot be crawled.
+
+    Raises `UrlRefused`, `AddressRefused`. A name that is not known now may be when the sync comes.
+    """
     if "@" in url.split("?")[0].split("#")[0].partition("://")[2].split("/")[0]:
         raise UrlRefused
     url = required(url)
     parts, port = split(url)
-    is_usual = port in PORTS.values()
-    if not is_usual and not Allowed.from_environment().permits(parts.hostname or "", port):
-        raise UrlRefused(f"Port {port} is not crawled.")
+    allowed = Allowed.from_environment()
+    with suppress(HostNotFound):
+        checked(parts.hostname or "", port, resolver=resolve, allowed=allowed)
     return url
 
 

@@ -15,14 +15,19 @@ from dolphy.celery import workers_answer
 from dolphy.errors import DolphyError
 from ingestion.crawl import websites
 from ingestion.crawl.crawl import crawl
+from ingestion.crawl.finish import START_FAILED
 from ingestion.crawl.models import Sync, Website
-from ingestion.crawl.normalise import required
 from tenants.models import Agent
 from tenants.scope import agent_named
 
 WORKER_SECONDS = 1.0
 POLL_SECONDS = 0.5
 LONGEST_NAP = 5.0
+INCLUDE = (
+    "only pages whose path matches, such as '/help/*' or '*.pdf' (with :// in it: whose whole "
+    "address matches); may be given several times"
+)
+EXCLUDE = "no pages that match; wins over --include; may be given several times"
 
 
 class Command(BaseCommand):
@@ -31,8 +36,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("agent", metavar="TENANT/AGENT")
         parser.add_argument("url", help="a page to start from, or a sitemap")
-        parser.add_argument("--include", action="append", metavar="PATTERN")
-        parser.add_argument("--exclude", action="append", metavar="PATTERN")
+        parser.add_argument("--include", action="append", metavar="PATTERN", help=INCLUDE)
+        parser.add_argument("--exclude", action="append", metavar="PATTERN", help=EXCLUDE)
         parser.add_argument("--pages", type=int, dest="page_limit", help="at most so many pages")
         parser.add_argument(
             "--depth", type=int, dest="depth_limit", help="at most so many links away"
@@ -54,13 +59,14 @@ class Command(BaseCommand):
             return
         _follow(sync, console)
         console.print(_summary(sync))
-        if sync.state in {Sync.State.FAILED, Sync.State.CANCELLED}:
+        if sync.state in {Sync.State.FAILED, Sync.State.CANCELLED} or START_FAILED in sync.reasons:
             raise CommandError(f"{sync.state}: {sync.error_code} {sync.error}".strip())
 
 
 def _begin(agent: Agent, url: str, settings: dict[str, Any]) -> Sync:
     """The sync at work on this website, or a new one; the website is made when it is new."""
-    website = Website.objects.filter(tenant=agent.tenant_id, agent=agent, url=required(url)).first()
+    start = websites.start_of(url)
+    website = Website.objects.filter(tenant=agent.tenant_id, agent=agent, url=start).first()
     if website is None:
         website = websites.create(agent, url, **settings)
     else:

@@ -69,7 +69,7 @@ def _of_spaces(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for one in found["spaces"]:
         age, error = one["probe"]["age_s"], one["probe"]["error_code"]
         if not one["served"]:
-            yield "space_not_served", f"{one['agents']} agents are in {one['space']}."
+            yield "space_not_served", f"{_count(one['agents'], 'agent')} in {one['space']}."
         elif error:
             yield "probe_failed", f"The last probe of {one['space']} ended in {error}."
         elif age is None:
@@ -86,17 +86,25 @@ def _of_surroundings(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if embedder["state"] != surroundings.ANSWERS:
         yield "embedder", f"{embedder['space']}: {embedder['state']} ({embedder['error_code']})."
     if found["underfilled"]["short"]:
-        yield "underfilled", f"{found['underfilled']['short']} searches saw too few passages."
+        short = _count(found["underfilled"]["short"], "search", "searches")
+        yield "underfilled", f"{short} saw too few passages."
     if found["queue"]["state"] != surroundings.ANSWERS:
         yield "queue", "The queue does not answer."
     if not found["workers"]:
         yield "no_worker", "No worker answers: uploads wait."
     if jobs["lease_ran_out"]:
-        yield "jobs_dead", f"{jobs['lease_ran_out']} jobs lost their worker and wait for the sweep."
+        yield (
+            "jobs_dead",
+            f"Without a worker, until the sweep: {_count(jobs['lease_ran_out'], 'job')}.",
+        )
     if jobs["held_up"]:
-        yield "jobs_held_up", f"{jobs['held_up']} jobs were put back and wait to be tried again."
+        yield "jobs_held_up", f"Put back, to be tried again: {_count(jobs['held_up'], 'job')}."
     if jobs["failed_last_day"]:
-        yield "jobs_failed", f"{jobs['failed_last_day']} jobs failed in the last day."
+        yield "jobs_failed", f"{_count(jobs['failed_last_day'], 'job')} failed in the last day."
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _some(names: list[str], shown: int = 5) -> str:

@@ -19,8 +19,9 @@ from ingestion import graph
 from ingestion.analyse import ANALYSER_VERSION
 from ingestion.indexes import space_of
 from ingestion.models import Index, IndexProbe, SpaceProbe
-from ingestion.trust import trust_of
+from ingestion.trust import IGNORED, MISMATCH, TRUSTED, trust_of
 
+NOT_PROBED, NOT_COMPARED = "not probed yet", "not compared"
 READY, MISSING, INVALID, UNWANTED = "ready", "missing", "invalid", "not wanted"
 LEXICAL = {"stemmed": "indexed_passage_stemmed", "plain": "indexed_passage_plain"}
 
@@ -51,7 +52,9 @@ class SpaceHealth:
 
 @dataclass(frozen=True, slots=True)
 class AgentHealth:
-    """`analysers` counts passages by version as the last probe saw them."""
+    """`trust` is that of `ingestion.trust`, except that nobody vouches for an agent that no probe
+    has looked at, or whose probe could compare nothing. `analysers` counts passages by version as
+    the last probe saw them."""
 
     agent: str
     space: str
@@ -91,12 +94,19 @@ def _agent(index: Index, probe: IndexProbe | None, there: Mapping[str, bool]) ->
         agent=str(index.agent),
         space=str(index.space),
         passages=index.passages,
-        trust=trust_of(index),
+        trust=_trust(index, probe),
         probe=figures(probe),
         analysers=analysers,
         stale=sum(n for version, n in analysers.items() if int(version) != ANALYSER_VERSION),
         graph=_graph(index, there),
     )
+
+
+def _trust(index: Index, probe: IndexProbe | None) -> str:
+    trust = trust_of(index)
+    if trust != TRUSTED:
+        return trust
+    return NOT_PROBED if probe is None else TRUSTED if probe.compared else NOT_COMPARED
 
 
 def _graph(index: Index, there: Mapping[str, bool]) -> str:
@@ -120,7 +130,7 @@ def spaces(of: Sequence[AgentHealth]) -> list[SpaceHealth]:
             served=name in served,
             agents=sum(one.space == name for one in of),
             passages=sum(one.passages for one in of if one.space == name),
-            mismatched=sum(one.space == name and one.trust != "trusted" for one in of),
+            mismatched=sum(one.space == name and one.trust in (MISMATCH, IGNORED) for one in of),
             probe=figures(probes.get(name)),
         )
         for name in sorted({one.space for one in of})

@@ -60,7 +60,7 @@ def _asked(act: Callable[[], object]) -> tuple[str, str]:
 
 
 def chat_model() -> dict[str, Any]:
-    """Named by the settings or not; without one answers quote the evidence."""
+    """Named by the settings or not."""
     name = settings.CHAT_MODEL
     return {"model": name, "state": "configured" if name else "not configured"}
 

@@ -13,7 +13,14 @@ from django.test import Client
 from django.utils import timezone
 
 from dolphy.cache import valkey
-from ingestion.models import Index, IndexedPassage, IngestionJob, SpaceProbe, serving_index
+from ingestion.models import (
+    Index,
+    IndexedPassage,
+    IndexProbe,
+    IngestionJob,
+    SpaceProbe,
+    serving_index,
+)
 from ingestion.probe import probe_index, probe_spaces
 from retrieval import underfills
 from retrieval.backend_health import report, surroundings
@@ -166,6 +173,31 @@ def test_an_old_probe_and_a_missing_one_are_problems(agent: Agent, staff: Client
     assert codes(seen(staff)) == {"probe_old"}
     SpaceProbe.objects.all().delete()
     assert codes(seen(staff)) == {"never_probed"}
+
+
+def test_an_agent_that_no_probe_vouches_for_is_not_called_trusted(
+    agent: Agent, staff: Client
+) -> None:
+    IndexProbe.objects.update(compared=0)
+    for trust in ("not compared", "not probed yet"):
+        found = seen(staff)
+        assert found["agents"]["shown"][0]["trust"] == trust
+        assert (found["spaces"][0]["mismatched"], codes(found)) == (0, set())
+        page = Page(staff.get(PATH).content.decode())
+        assert trust in page.text and "trusted" not in page.text
+        IndexProbe.objects.all().delete()
+    assert "1 agent not looked at yet" in page.text
+
+
+def test_one_of_a_thing_is_not_told_as_many(agent: Agent, staff: Client) -> None:
+    document = IngestionJob.objects.get(agent=agent).document
+    make_job(document, "failed", error_code="no_text", finished_at=timezone.now())
+    messages = [problem["message"] for problem in seen(staff)["problems"]]
+    assert "1 job failed in the last day." in messages
+
+
+def test_every_queue_is_told(staff: Client, db: None) -> None:
+    assert set(seen(staff)["queue"]["waiting"]) == {"documents", "ingestion", "upkeep"}
 
 
 def test_passages_of_an_older_analyser_are_counted(agent: Agent, staff: Client) -> None:

@@ -18,13 +18,12 @@ from django.utils import timezone
 from dolphy.errors import DolphyError, NotFound
 from ingestion import documents
 from ingestion.crawl import boilerplate, frontier
-from ingestion.crawl.addresses import how_to_allow
 from ingestion.crawl.content import unpacked
 from ingestion.crawl.deliver import deliver_held
-from ingestion.crawl.errors import AddressRefused, StartFailed
-from ingestion.crawl.fetch import split
+from ingestion.crawl.errors import StartFailed
 from ingestion.crawl.frontier import Walk
 from ingestion.crawl.models import Page, Sync, Website
+from ingestion.crawl.robots import REFUSALS, origin_of
 from ingestion.crawl.settle import DIRECTIONS, MAX_HOPS, PAGES_FAILED
 from ingestion.models import Document
 from ingestion.parsing import parse
@@ -222,14 +221,15 @@ def _end(walk: Walk, start: Page | None) -> None:
     if START_FAILED not in sync.reasons:
         sync.finish(Sync.State.PARTIAL if sync.reasons else Sync.State.COMPLETE)
         return
-    why = StartFailed(_why(start) if start else "")
+    why = StartFailed(_why(walk, start) if start else "")
     is_empty = not (sync.added or sync.changed or sync.unchanged)
     state = Sync.State.FAILED if is_empty else Sync.State.PARTIAL
     sync.finish(state, code=why.code, message=why.message)
 
 
-def _why(start: Page) -> str:
-    if start.code != AddressRefused.code:
-        return f"({start.code})"
-    parts, port = split(start.url)
-    return f"({start.code}) {AddressRefused(how_to_allow(parts.hostname or '', port)).message}"
+def _why(walk: Walk, start: Page) -> str:
+    """The code of the start, and what robots.txt met if that is why nothing was asked."""
+    rules = walk.sync.robots.get(origin_of(start.url), {})
+    message = rules.get("message") or rules.get("error") or ""
+    is_theirs = start.code in REFUSALS | {"robots_unreachable"}
+    return f"({start.code}) {message if is_theirs else ''}".strip()

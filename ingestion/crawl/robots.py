@@ -13,19 +13,21 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
-from ingestion.crawl.errors import AddressRefused, FetchError
+from ingestion.crawl.errors import AddressRefused, FetchError, UrlRefused
 from ingestion.crawl.fetch import USER_AGENT, Fetcher
 
 MOST_BYTES = 512 * 1024  # as much as the standard asks to be read
 LONGEST_DELAY = 60.0
+REFUSALS = {AddressRefused.code, UrlRefused.code}
 
 
 @dataclass(frozen=True)
 class Robots:
-    """What one server says. `error` is the code of why that is not known."""
+    """What one server says. `error` is the code of why that is not known, with its `message`."""
 
     text: str = ""
     error: str = ""
+    message: str = ""
 
     def allows(self, url: str) -> bool:
         return not self.error and bool(_parsed(self.text).can_fetch(url, USER_AGENT))
@@ -33,7 +35,7 @@ class Robots:
     @property
     def is_refused(self) -> bool:
         """Whether the server may not be asked at all; asking again changes nothing."""
-        return self.error == AddressRefused.code
+        return self.error in REFUSALS
 
     @property
     def delay(self) -> float:
@@ -50,7 +52,7 @@ def ask(fetcher: Fetcher, origin: str) -> Robots:
     try:
         answer = fetcher.fetch(f"{origin}/robots.txt", lambda headers: 10 * MOST_BYTES, redirects=5)
     except FetchError as error:
-        return Robots(error=error.code)
+        return Robots(error=error.code, message=error.message)
     if answer.status == 429 or answer.status >= 500:
         return Robots(error=f"http_{answer.status}")
     if answer.status != 200:
@@ -64,7 +66,7 @@ def origin_of(url: str) -> str:
 
 
 def as_rows(robots: Robots) -> Mapping[str, str]:
-    return {"text": robots.text, "error": robots.error}
+    return {"text": robots.text, "error": robots.error, "message": robots.message}
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ import pytest
 
 from ingestion.crawl import crawl as crawling
 from ingestion.crawl import normalise
-from ingestion.crawl.models import Page, Sync
+from ingestion.crawl.models import Page, Sync, Website
 from ingestion.models import Document, IngestionJob
 from tests.factories import World
 from tests.ingestion.crawl.run import code, crawled, documents, finish, website
@@ -171,7 +171,7 @@ def test_a_robots_txt_that_fails_stops_the_crawl_and_removes_nothing(
     site.pages["/robots.txt"] = status(failure)
     site.requests.clear()
     again = finish(sync.website)
-    assert again.state == State.PARTIAL
+    assert (again.state, again.error_code) == (State.FAILED, "start_failed")
     assert "robots_unreachable" in again.reasons
     assert set(site.paths()) == {"/robots.txt"}
     assert len(documents(sync.website, site)) == 4
@@ -377,9 +377,23 @@ def test_a_website_in_a_private_network_is_refused(
     small(site)
     made = website(acme, site)
     monkeypatch.delenv("CRAWL_ALLOWED_HOSTS")
-    sync = finish(made)
-    assert sync.state in {State.PARTIAL, State.FAILED}
+    assert crawling.crawl(made.syncs.get().pk) is None  # nothing is tried again
+    sync = made.syncs.get()
+    assert (sync.state, sync.error_code) == (State.FAILED, "start_failed")
+    assert (sync.failed, sync.reasons) == (
+        {"url_refused": 1},
+        ["start_failed", "url_refused"],
+    )
+    assert f"CRAWL_ALLOWED_HOSTS={site.address}" in sync.error
+    assert code(made, site, "/") == "url_refused"
     assert site.requests == []
+
+
+def test_an_address_that_the_worker_may_not_go_to_is_named_as_that(acme: World) -> None:
+    made = Website.objects.create(tenant=acme.tenant, agent=acme.agent, url="http://127.0.0.1/")
+    sync = finish(made)
+    assert (sync.state, sync.failed) == (State.FAILED, {"address_refused": 1})
+    assert "(address_refused)" in sync.error and "CRAWL_ALLOWED_HOSTS=127.0.0.1:80" in sync.error
 
 
 def test_the_same_content_under_two_addresses_is_one_document(acme: World, site: Site) -> None:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from ingestion.crawl import crawl as crawling
 from ingestion.crawl import tasks, websites
 from ingestion.crawl.crawl import crawl
-from ingestion.crawl.errors import SyncAtWork, SyncFinished, UrlRefused
+from ingestion.crawl.errors import AddressRefused, SyncAtWork, SyncFinished, UrlRefused
 from ingestion.crawl.models import Page, Sync, Website
 from ingestion.models import Document, IngestionJob
 from tests.factories import World
@@ -147,6 +147,22 @@ def test_a_document_deleted_in_the_middle_of_a_sync_does_not_stop_it(
 def test_a_website_needs_an_address_that_can_be_crawled(acme: World, url: str) -> None:
     with pytest.raises(UrlRefused):
         websites.create(acme.agent, url)
+
+
+@pytest.mark.parametrize(
+    "url, entry", [("http://127.0.0.1/", "127.0.0.1:80"), ("https://localhost/", "localhost:443")]
+)
+def test_a_website_in_a_private_network_is_refused_before_it_is_made(
+    acme: World, url: str, entry: str
+) -> None:
+    with pytest.raises(AddressRefused, match=f"CRAWL_ALLOWED_HOSTS={entry}"):
+        websites.create(acme.agent, url)
+    assert not Website.objects.filter(url=url).exists()
+
+
+def test_a_port_that_is_not_crawled_names_what_allows_it(acme: World) -> None:
+    with pytest.raises(UrlRefused, match=r"CRAWL_ALLOWED_HOSTS=127\.0\.0\.1:8139"):
+        websites.create(acme.agent, "http://127.0.0.1:8139/")
 
 
 # The schedule
@@ -290,3 +306,24 @@ def test_the_command_names_what_is_wrong(acme: World) -> None:
         call_command("crawl", "acme/help", "nonsense")
     with pytest.raises(CommandError, match="not_found"):
         call_command("crawl", "acme/nobody", "http://a.example/")
+    with pytest.raises(CommandError, match=r"address_refused.*ED_HOSTS=127\.0\.0\.1:80"):
+        call_command("crawl", "acme/help", "http://127.0.0.1/")
+
+
+def test_the_command_fails_when_the_start_could_not_be_read(
+    acme: World, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.management.commands.crawl.WORKER_SECONDS", 0.01)
+    site.pages["/robots.txt"] = "Sitemap: " + site.url("/sitemap.xml")
+    site.pages["/sitemap.xml"] = site.url("/s1")
+    site.pages["/s1"] = html("Konu", "Bu sayfa okunur, başlangıç okunmaz.")
+    with pytest.raises(CommandError, match=r"partial: start_failed .*http_404"):
+        call_command("crawl", "acme/help", site.url("/"), "--delay", "0", stdout=StringIO())
+
+
+def test_each_act_on_a_sync_has_its_own_summary() -> None:
+    from drf_spectacular.generators import SchemaGenerator
+
+    paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]
+    acts = [f"{V1}/syncs/{{sync_id}}/{act}" for act in ("cancel", "pause", "resume")]
+    assert len({paths[act]["post"]["summary"] for act in acts}) == 3

@@ -2,8 +2,10 @@
 
 A folder in BEIR layout holds `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`,
 `text`, perhaps `history`) and `qrels.tsv` (`query-id`, `corpus-id`, `score`; above 0 is relevant).
-Whatever is wrong is collected with its file, line and reason, and then all of it is refused
-together: a half-read dataset would measure something else.
+Whatever is wrong is collected with its file, line and reason, missing files too, and then all of
+it is refused together: a half-read dataset would measure something else. Judgements are held
+against passages and questions only when the files of those are without a fault, so that a broken
+line of the corpus is not told again with every judgement that names it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from dolphy.errors import DolphyError
 from retrieval.evaluation.errors import BadDataset
 from retrieval.question import checked
 
-SHOWN = 20
+SHOWN = 20  # of each file
 LONGEST_ID = 1000
 QRELS_HEADER = ["query-id", "corpus-id", "score"]
 
@@ -54,30 +56,37 @@ class Dataset:
 
 @dataclass
 class Problems:
-    """What is wrong with the files, as `file:line: reason`."""
+    """What is wrong with each file, as `file:line: reason`."""
 
-    found: list[str] = field(default_factory=list)
+    found: dict[Path, list[str]] = field(default_factory=dict)
 
     def add(self, file: Path, line: int, reason: str) -> None:
-        self.found.append(f"{file}:{line}: {reason}")
+        self.found.setdefault(file, []).append(f"{file}:{line}: {reason}")
+
+    def missing(self, file: Path) -> None:
+        self.found[file] = [f"Missing: {file}"]
 
     def refuse(self) -> None:
         """Raises `BadDataset` if anything was added."""
-        if self.found:
-            rest = len(self.found) - SHOWN
-            more = [f"… and {rest} more"] if rest > 0 else []
-            raise BadDataset("\n" + "\n".join(self.found[:SHOWN] + more))
+        shown = [line for file, faults in self.found.items() for line in _first(file, faults)]
+        if shown:
+            raise BadDataset("\n" + "\n".join(shown))
+
+
+def _first(file: Path, faults: list[str]) -> list[str]:
+    rest = len(faults) - SHOWN
+    return faults[:SHOWN] + ([f"… and {rest} more in {file}"] if rest > 0 else [])
 
 
 def read(folder: Path) -> Dataset:
     """A checked dataset. Raises `BadDataset` with every file, line and reason."""
     files = [folder / name for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv")]
-    if missing := [str(file) for file in files if not file.is_file()]:
-        raise BadDataset("Missing: " + ", ".join(missing) + ".")
     problems = Problems()
     corpus = _corpus(files[0], problems)
     queries = _queries(files[1], problems)
-    relevant = _qrels(files[2], set(corpus), set(queries), problems)
+    passages = None if files[0] in problems.found else set(corpus)
+    asked = None if files[1] in problems.found else set(queries)
+    relevant = _qrels(files[2], passages, asked, problems)
     problems.refuse()
     questions = [
         Question(key, row["text"], frozenset(relevant[key]), tuple(row.get("history") or ()))
@@ -91,7 +100,10 @@ def read(folder: Path) -> Dataset:
 
 
 def lines(file: Path, problems: Problems) -> Iterator[tuple[int, str]]:
-    """(line number, text) of every line that is UTF-8 and not blank."""
+    """(line number, text) of every line that is UTF-8 and not blank; none of a missing file."""
+    if not file.is_file():
+        problems.missing(file)
+        return
     with file.open("rb") as stream:
         for number, raw in enumerate(stream, 1):
             try:
@@ -146,7 +158,7 @@ def _rows(
         else:
             lines_of[key] = number
             yield key, number, row
-    if not lines_of and not problems.found:
+    if not lines_of and file not in problems.found:
         problems.add(file, 1, "the file holds no rows")
 
 
@@ -181,9 +193,9 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def _qrels(
-    file: Path, passages: set[str], queries: set[str], problems: Problems
+    file: Path, passages: set[str] | None, queries: set[str] | None, problems: Problems
 ) -> dict[str, set[str]]:
-    """Query id → relevant corpus ids."""
+    """Query id → relevant corpus ids. What is not known (None) is not held against."""
     relevant: dict[str, set[str]] = {}
     lines_of: dict[tuple[str, str], int] = {}
     for order, (number, line) in enumerate(lines(file, problems)):
@@ -200,17 +212,17 @@ def _qrels(
             lines_of[pair] = number
             if int(cells[2]) > 0:
                 relevant.setdefault(cells[0], set()).add(cells[1])
-    if not lines_of and not problems.found:
+    if not lines_of and file not in problems.found:
         problems.add(file, 1, "the file holds no judgements")
     return relevant
 
 
-def _qrel_fault(cells: list[str], passages: set[str], queries: set[str]) -> str:
+def _qrel_fault(cells: list[str], passages: set[str] | None, queries: set[str] | None) -> str:
     if len(cells) != len(QRELS_HEADER):
         return f"has {len(cells)} columns instead of 3, separated by tabs"
-    if cells[0] not in queries:
+    if queries is not None and cells[0] not in queries:
         return f"query {cells[0]!r} is not in queries.jsonl"
-    if cells[1] not in passages:
+    if passages is not None and cells[1] not in passages:
         return f"passage {cells[1]!r} is not in corpus.jsonl"
     if not cells[2].lstrip("-").isascii() or not cells[2].lstrip("-").isdigit():
         return f"score {cells[2]!r} is not a whole number"

@@ -129,6 +129,25 @@ def test_every_fault_is_told_at_once_up_to_a_bound(folder: Folder) -> None:
     assert "more" in message
 
 
+def test_the_faults_of_all_files_are_told_at_once(folder: Folder) -> None:
+    folder.write("corpus.jsonl", *["{"] * 30)
+    (folder.path / "queries.jsonl").unlink()
+    folder.write("qrels.tsv", "query-id\tcorpus-id\tscore", "q1\tiade\t1", "q1\tiade\tyes")
+    message = refusal(folder)
+    assert "corpus.jsonl:20: is not JSON" in message and "and 10 more" in message
+    assert f"Missing: {folder.path / 'queries.jsonl'}" in message
+    assert "qrels.tsv:3: score 'yes' is not a whole number" in message
+    assert "qrels.tsv:2" not in message  # it names what another file may hold
+
+
+def test_an_empty_file_is_told_beside_a_broken_one(folder: Folder) -> None:
+    folder.write("corpus.jsonl", "{")
+    folder.write("queries.jsonl")
+    message = refusal(folder)
+    assert "corpus.jsonl:1: is not JSON" in message
+    assert "queries.jsonl:1: the file holds no rows" in message
+
+
 def test_a_byte_order_mark_is_no_fault(folder: Folder) -> None:
     file = folder.path / "qrels.tsv"
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())

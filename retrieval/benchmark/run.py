@@ -59,19 +59,35 @@ def run(size: Size) -> dict[str, Any]:
         scratch.settle()
         together = _agents(subjects, size.rounds, "the whole table")
         rows = scratch.table_size()
+        holds = _holds(size, rows, scratch.rows_of(owner))
         timed = subjects[max((n for n in subjects if n <= WHOLE), default=min(subjects))]
         timings = _whole_path(timed, size.rounds)
     return {
         "taken_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "asked_for": {"passages": size.passages, "agents": size.agents, "rounds": size.rounds},
         "table": rows,
+        "table_holds": holds,
         "space": str(embedding.configured().space),
         "exact_up_to": EXACT_UP_TO,
         "timed_agent": timed.index.passages,
+        "timed_seldom": SELDOM,
         "timings_ms": {name: taken.as_dict() for name, taken in timings.items()},
         "ratios": _ratios(timings),
         "ingestion": ingestion,
         "agents": together,
         "growth": _growth(alone, together, rows),
+    }
+
+
+def _holds(size: Size, rows: int, own: int) -> dict[str, int]:
+    """Whose the rows of the table are; the sum is `rows`."""
+    measured, others = sum(size.measured()), sum(size.others())
+    ingested = own - measured - others
+    return {
+        "measured_agents": measured,
+        "other_agents": others,
+        "ingested": ingested,
+        "other_tenants": rows - own,
     }
 
 

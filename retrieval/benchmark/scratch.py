@@ -18,7 +18,7 @@ from dolphy.embedding import Vectors
 from ingestion import files, graph
 from ingestion.embed import text_key
 from ingestion.indexes import index_for
-from ingestion.models import Document, Index, IngestionJob, Passage
+from ingestion.models import Document, Index, IndexedPassage, IngestionJob, Passage
 from ingestion.swap import index_rows
 from retrieval.benchmark.invent import Inventor
 from retrieval.evaluation.progress import Tell
@@ -73,6 +73,11 @@ def table_size() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM ingestion_indexedpassage")
         return int(cursor.fetchone()[0])
+
+
+def rows_of(owner: Tenant) -> int:
+    """Rows of the narrow table that belong to one tenant."""
+    return IndexedPassage.objects.filter(tenant=owner).count()
 
 
 def _write(agent: Agent, index: Index, inventor: Inventor, first: int, vectors: Vectors) -> None:

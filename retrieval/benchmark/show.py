@@ -1,13 +1,15 @@
-"""The figures of a run as tables for a person."""
+"""The figures of a run as tables for a person, with what to know before reading them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.table import Table
 
 ORDER = ("select_1", "vector_top40", "statement", "warm_retrieve", "cold_retrieve", "http_search")
+FEW_ROUNDS = 60
 
 
 def tables(found: Mapping[str, Any]) -> Iterator[Table]:
@@ -15,6 +17,35 @@ def tables(found: Mapping[str, Any]) -> Iterator[Table]:
     yield agents(found)
     yield growth(found)
     yield ingestion(found)
+
+
+def notes(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the table holds, and what of the figures is not to be trusted."""
+    asked, holds = found["asked_for"], found["table_holds"]
+    sizes = [row["passages"] for row in found["agents"]]
+    yield (
+        f"The table holds {found['table']:,} passages: {holds['measured_agents']:,} of the "
+        f"{len(sizes)} measured agents, {holds['other_agents']:,} of other agents of this run, "
+        f"{holds['ingested']:,} that it ingested, {holds['other_tenants']:,} of other tenants."
+    )
+    missing = asked["passages"] - holds["measured_agents"] - holds["other_agents"]
+    if missing >= asked["agents"]:
+        yield (
+            f"{asked['passages']:,} were asked for: the measured agents have fixed sizes "
+            f"({', '.join(f'{size:,}' for size in sizes)}), and with --agents {asked['agents']} no "
+            f"other agent is left to hold the remaining {missing:,}."
+        )
+    if asked["rounds"] < FEW_ROUNDS:
+        yield _few(asked["rounds"], found["timed_seldom"])
+
+
+def _few(rounds: int, seldom: Mapping[str, int]) -> str:
+    rarely = [f"{name} was timed {math.ceil(rounds / n)}" for name, n in seldom.items()]
+    return (
+        f"Warning: with --rounds {rounds} the p95 is made of the slowest "
+        f"{max(2, math.ceil(rounds / 20) + 1)} timings ({', '.join(rarely)} times); differences, "
+        f"and the × of small figures, may be noise. Take {2 * FEW_ROUNDS} rounds to compare."
+    )
 
 
 def timings(found: Mapping[str, Any]) -> Table:
@@ -65,7 +96,8 @@ def growth(found: Mapping[str, Any]) -> Table:
 
 def ingestion(found: Mapping[str, Any]) -> Table:
     got = found["ingestion"]
-    table = _table("Ingestion", "passages", "a second", "embedder alone", "embedder busy", "memory")
+    title = "Ingestion (embedder busy: the share of the jobs' time spent inside the embedder)"
+    table = _table(title, "passages", "a second", "embedder alone", "embedder busy", "memory")
     table.add_row(
         str(got["passages"]),
         f"{got['passages_per_s']:.2f}",

@@ -14,12 +14,13 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from rich.console import Console
 
+from dolphy import embedding
 from ingestion.analyse import analyse_passage
 from ingestion.models import IndexedPassage
 from retrieval.benchmark import run, scratch, throughput
 from retrieval.benchmark.invent import Inventor
 from retrieval.benchmark.measure import Operation, in_turns
-from retrieval.benchmark.show import tables
+from retrieval.benchmark.show import notes, tables
 from tenants.models import Tenant
 
 
@@ -88,6 +89,10 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any
     }  # fmt: skip
     assert all(set(taken) == {"p50", "p95"} for taken in found["timings_ms"].values())
     assert {"passages_per_s", "embedder_alone_passages_per_s"} <= set(found["ingestion"])
+    assert 0 < found["ingestion"]["embedder_busy"] <= 1
+    assert "embed_passages" not in vars(embedding.configured())  # the stopwatch is gone again
+    assert sum(found["table_holds"].values()) == found["table"]
+    assert found["table_holds"]["measured_agents"] == 330
     agents = {row["passages"]: row for row in found["agents"]}
     assert [(n, row["pool"], row["route"]) for n, row in agents.items()] == [
         (30, 30, "exact"),
@@ -98,13 +103,40 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any
     assert not Tenant.objects.filter(pk=killed.pk).exists()
     assert not Tenant.objects.exists() and not IndexedPassage.objects.exists()
     printed = StringIO()
+    for note in notes(found):
+        printed.write(note)
     for table in tables(found):
         Console(file=printed, width=140).print(table)
-    for words in ("vector_top40", "recall@40", "as the table grows", "embedder busy"):
+    for words in ("vector_top40", "recall@40", "as the table grows", "embedder busy", "--rounds 4"):
         assert words in printed.getvalue()
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_class WHERE relname LIKE '%%passage_graph%%'")
         assert cursor.fetchone() == (0,)
+
+
+def of_a_run(size: run.Size, ingested: int = 64, other_tenants: int = 477) -> dict[str, Any]:
+    """As much of a run's figures as the notes read."""
+    own = sum(size.measured()) + sum(size.others()) + ingested
+    return {
+        "asked_for": {"passages": size.passages, "agents": size.agents, "rounds": size.rounds},
+        "table": own + other_tenants,
+        "table_holds": run._holds(size, own + other_tenants, own),
+        "agents": [{"passages": passages} for passages in size.measured()],
+        "timed_seldom": run.SELDOM,
+    }
+
+
+def test_a_table_that_is_not_as_large_as_was_asked_for_says_why() -> None:
+    holds, short = notes(of_a_run(run.Size(3_000, 3)))
+    assert "1,871 passages: 1,330 of the 3 measured agents, 0 of other agents" in holds
+    assert "64 that it ingested, 477 of other tenants" in holds
+    assert "3,000 were asked for" in short and "remaining 1,670" in short
+    assert len(list(notes(of_a_run(run.Size(10_000, 8))))) == 1
+
+
+def test_few_rounds_are_warned_of() -> None:
+    _, warning = notes(of_a_run(run.Size(10_000, 8, rounds=20)))
+    assert "--rounds 20" in warning and "cold_retrieve was timed 3 times" in warning
 
 
 @pytest.mark.parametrize("wrong", [{"passages": 99}, {"agents": 0}, {"rounds": 0}])

@@ -11,7 +11,7 @@ from django.core.management import BaseCommand, CommandError, call_command
 from rich.console import Console
 
 from retrieval.benchmark.run import Size, run
-from retrieval.benchmark.show import tables
+from retrieval.benchmark.show import notes, tables
 
 WIDTH = 140
 
@@ -39,6 +39,8 @@ class Command(BaseCommand):
             return
         width = None if self.stdout.isatty() else WIDTH
         console = Console(file=self.stdout, width=width)  # type: ignore[arg-type]
+        for note in notes(found):
+            console.print(note, markup=False, highlight=False)
         for table in tables(found):
             console.print(table)
         if options["json"]:

@@ -11,6 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 from dolphy import embedded, environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+if environment.text("DOLPHY_ENV") not in {"", "laptop", "production"}:
+    raise ImproperlyConfigured("DOLPHY_ENV must be production, or laptop (the default).")
 PRODUCTION = environment.text("DOLPHY_ENV") == "production"
 DEBUG = environment.flag("DEBUG", default=False)
 SECRET_KEY = environment.text("SECRET_KEY")

@@ -39,12 +39,18 @@ def _has_control(text: str) -> bool:
 def embedded(space: embedding.Space, question: str) -> tuple[embedding.Vectors, str]:
     """The question's vector, shape (dimensions,), and where it came from: cache or embedder.
 
-    Raises `SpaceNotServed` when this installation embeds in another space, cached or not.
+    Raises `SpaceNotServed` when this installation embeds in another space, cached or not, and
+    `QuestionTooLong` when the embedder would have to read it in several windows: few characters can
+    be many tokens, and one question must not hold up those of others.
     """
     embedder = embedding.of(space)
     name = name_of(space, question)
     if (kept := _kept(name, space)) is not None:
         return kept, "cache"
+    tokens = embedder.count_tokens(question)
+    if tokens > embedder.max_tokens:
+        most = embedder.max_tokens
+        raise QuestionTooLong(f"It has {tokens:,} tokens; the embedder reads {most:,}.")
     vector = embedder.embed_question(question)
     try:
         valkey().set(name, vector.tobytes(), ex=KEPT_SECONDS)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -34,8 +35,8 @@ def evidence_table(retrieval: Retrieval, *, rows: int | None = None) -> Table:
             f"{item.score:.3f}",
             f"{item.semantic:.2f}",
             f"{item.lexical:.2f}",
-            item.document,
-            " › ".join(item.heading) + (f" (p. {item.page})" if item.page else ""),
+            escape(item.document),
+            escape(" › ".join(item.heading) + (f" (p. {item.page})" if item.page else "")),
             snippet(item.text, roots),
         )
     return table
@@ -86,8 +87,8 @@ def candidates_table(trace: dict[str, Any]) -> Table:
             f"{row['similarity']:.3f}",
             str(row["semantic_rank"] or "–"),
             str(row["lexical_rank"] or "–"),
-            f"{row['uri']}#{row['position']}",
-            ", ".join(names[number] for number in row["roots"]),
+            escape(f"{row['uri']}#{row['position']}"),
+            escape(", ".join(names[number] for number in row["roots"])),
         )
     return table
 

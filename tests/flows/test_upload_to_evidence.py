@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from ingestion.ingest import ingest
 from ingestion.models import Document, IndexedPassage, IngestionJob, Passage, serving_index
 from ingestion.receive import receive
+from retrieval.errors import QuestionTooLong
 from retrieval.retrieve import Retrieval, retrieve
 from tenants.models import Agent, Tenant
 
@@ -219,3 +220,19 @@ class TestCommands:
 def without_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not wait a second to hear that this test session has no worker."""
     monkeypatch.setattr("ingestion.management.commands.ingest.WORKER_SECONDS", 0.01)
+
+
+def test_markup_in_documents_is_shown_and_not_obeyed(
+    agent: Agent, tmp_path: Path, capsys: Any, without_worker: None
+) -> None:
+    (tmp_path / "[b] ek.md").write_text("# Kalın [/b] yazı\n\nİade 14 gün [/red] içinde.")
+    call_command("ingest", "shop/help", str(tmp_path))
+    assert "[b] ek.md" in capsys.readouterr().out
+    call_command("search", "shop/help", "IADE KAC GUN [/x]", "--explain")
+    assert "Kalın [/b] yazı" in capsys.readouterr().out
+
+
+def test_a_question_of_few_characters_and_many_tokens_is_refused(agent: Agent) -> None:
+    upload(agent, "iade.md", RETURNS)
+    with pytest.raises(QuestionTooLong, match="tokens"):
+        retrieve(agent, "ß ş ğ ç ö " * 190)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dolphy.celery import workers_answer
@@ -55,7 +56,7 @@ class Command(BaseCommand):
         except DolphyError as error:
             raise CommandError(f"{error.code}: {error.message}") from error
         if options["no_wait"]:
-            console.print(f"Sync {sync.number} of {sync.website.url} is queued.")
+            console.print(f"Sync {sync.number} of {escape(sync.website.url)} is queued.")
             return
         _follow(sync, console)
         console.print(_summary(sync))

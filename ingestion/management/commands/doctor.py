@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dolphy.errors import DolphyError
@@ -54,5 +55,5 @@ def _table(outcomes: Iterable[tuple[Finding, str | None]]) -> Table:
     table = Table("finding", "where", "what", "repair", box=None, pad_edge=False)
     for found, outcome in outcomes:
         by_hand = "" if found.repair else "by hand"
-        table.add_row(found.code, found.where, found.what, outcome or by_hand)
+        table.add_row(found.code, escape(found.where), escape(found.what), outcome or by_hand)
     return table

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.core.management import BaseCommand, CommandError
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dolphy.celery import workers_answer
@@ -47,7 +48,7 @@ class Command(BaseCommand):
         failed = [job for job in jobs if job.state == IngestionJob.State.FAILED]
         console.print(_summary(jobs, unchanged))
         for name, refusal in refused:
-            console.print(f"[red]{name}[/]: {refusal.code}: {refusal.message}")
+            console.print(f"[red]{escape(name)}[/]: {refusal.code}: {escape(refusal.message)}")
         if refused or failed:
             raise CommandError(
                 f"{len(refused) + len(failed)} of the files did not become passages."
@@ -99,5 +100,6 @@ def _summary(jobs: list[IngestionJob], unchanged: set[UUID]) -> Table:
         job.document.refresh_from_db()
         said = f"{job.error_code}: {job.error}" if job.error else ""
         what = "unchanged" if job.pk in unchanged else said
-        table.add_row(job.document.uri, job.state, str(job.document.passage_count), what)
+        passages = str(job.document.passage_count)
+        table.add_row(escape(job.document.uri), job.state, passages, escape(what))
     return table

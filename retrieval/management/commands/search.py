@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
+from rich.markup import escape
 
 from dolphy.errors import DolphyError
 from retrieval.retrieve import Retrieval, retrieve
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         if found.answers is False:
             console.print("[yellow]The documents do not seem to answer this question.[/]")
         if found.trace.get("embedded", found.trace["question"]) != found.trace["question"]:
-            console.print(f"[dim]read as: {found.trace['embedded']}[/]")
+            console.print(f"[dim]read as: {escape(found.trace['embedded'])}[/]")
         if explain:
             console.print(candidates_table(found.trace))
         laps = " · ".join(f"{name} {value:.1f} ms" for name, value in found.timings_ms.items())

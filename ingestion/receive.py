@@ -23,6 +23,7 @@ from django.core.files.base import File
 from django.db import transaction
 
 from dolphy.errors import NotFound
+from dolphy.marks import HALF, without_marks
 from ingestion import files, quotas
 from ingestion.embed import forget
 from ingestion.errors import BadName, JobNotFinished, JobSuperseded, TooLarge
@@ -134,10 +135,21 @@ def _is_overtaken(job: IngestionJob) -> bool:
     return newer.filter(state__in=[*IngestionJob.OPEN, State.SUCCEEDED]).exists()
 
 
+def _unicode(text: str) -> str:
+    """Left out, the bytes that are not UTF-8 would make one name of two."""
+    if any(unicodedata.category(ch) == HALF for ch in text):
+        raise BadName("This one is not UTF-8.")
+    return text
+
+
 def clean_name(name: str) -> str:
     """The last part of a file's name, without control and direction marks."""
     name = PurePosixPath(name.replace("\\", "/")).name
-    kept = (ch for ch in unicodedata.normalize("NFC", name) if unicodedata.category(ch)[0] != "C")
+    kept = (
+        ch
+        for ch in unicodedata.normalize("NFC", _unicode(name))
+        if unicodedata.category(ch)[0] != "C"
+    )
     name = re.sub(r"\s+", " ", "".join(kept)).strip()
     if not name or name in {".", ".."}:
         raise BadName
@@ -145,7 +157,7 @@ def clean_name(name: str) -> str:
 
 
 def clean_uri(uri: str) -> str:
-    uri = "".join(ch for ch in uri.strip() if unicodedata.category(ch) != "Cc")
+    uri = without_marks(_unicode(uri)).strip()
     if not uri or len(uri) > LONGEST_URI:
         raise BadName
     return uri
@@ -161,7 +173,7 @@ def bounded(data: bytes | File[Any]) -> bytes:
 
 def _retitled(document: Document, title: str) -> bool:
     """Keep a title that was given with the upload; True when that changes the document."""
-    title = title.replace("\0", "").strip()[:500]
+    title = without_marks(title).strip()[:500]
     if not title or title == document.given_title:
         return False
     document.given_title = title

@@ -8,8 +8,10 @@ from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from dolphy.inputs import Flag, Input, Text
+from dolphy.marks import is_text, without_marks
 from dolphy.pages import PageQuery
 from ingestion.models import Document, IngestionJob, Passage
 from ingestion.unpack import Received
@@ -123,6 +125,14 @@ class JobQuery(PageQuery):
     document: Any = serializers.UUIDField(required=False)
 
 
+class Title(Text):
+    """A title, without the marks that show nothing or turn the rest around."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        is_sound = isinstance(data, str) and is_text(data)  # else the field says what is wrong
+        return super().run_validation(without_marks(data) if is_sound else data)
+
+
 class Upload(Input):
     file = serializers.FileField(allow_empty_file=True)
     uri = Text(
@@ -132,11 +142,11 @@ class Upload(Input):
         help_text="Which document this is a version of: its address, or any name you keep. "
         "The file's name when left out.",
     )
-    title = Text(required=False, allow_blank=True, max_length=500)
+    title = Title(required=False, allow_blank=True, max_length=500)
 
 
 class DocumentChange(Input):
-    title = Text(required=False, trim_whitespace=True, max_length=500)
+    title = Title(required=False, trim_whitespace=True, max_length=500)
     enabled = Flag(required=False)
 
 

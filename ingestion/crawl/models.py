@@ -27,6 +27,13 @@ from tenants.models import in_tenant
 
 LONGEST_URL = 1000
 MOST_PAGES = 100_000
+BOUNDS: dict[str, tuple[int, int]] = {  # of a website's settings: the least and the most
+    "page_limit": (1, MOST_PAGES),
+    "depth_limit": (0, 1000),
+    "delay": (0, 3600),
+    "every_hours": (1, 8760),
+}
+MOST_PATTERNS = 100
 
 
 class Website(TenantOwned):

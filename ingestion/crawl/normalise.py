@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsp
 
 from w3lib.url import canonicalize_url
 
+from dolphy.marks import is_text
 from ingestion.crawl.addresses import PORTS
 from ingestion.crawl.errors import BadPattern, UrlRefused
 
@@ -60,7 +61,7 @@ def normalised(url: str, base: str = "") -> str | None:
 
 def required(url: str) -> str:
     """As `normalised`. Raises `UrlRefused`."""
-    if "\0" in url or not (made := normalised(url)):
+    if not is_text(url) or not (made := normalised(url)):
         raise UrlRefused
     return made
 
@@ -159,7 +160,8 @@ def check_patterns(patterns: list[str]) -> list[str]:
     """The patterns as they are kept. Raises `BadPattern`."""
     for pattern in patterns:
         is_rooted = pattern.startswith(("/", "*", "http://", "https://"))
-        if not is_rooted or len(pattern) > 500 or any(ch <= " " for ch in pattern):
+        is_plain = is_text(pattern) and not any(ch <= " " for ch in pattern)
+        if not (is_rooted and is_plain) or len(pattern) > 500:
             raise BadPattern(f"This one is not: {pattern[:80]!r}.")
     return patterns
 

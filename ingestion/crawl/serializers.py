@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from dolphy.inputs import Input, Text, Whole
 from dolphy.pages import PageQuery
-from ingestion.crawl.models import MOST_PAGES, Page, Sync, Website
+from ingestion.crawl.models import BOUNDS, MOST_PATTERNS, Page, Sync, Website
 from ingestion.serializers import NEXT, JobErrorSerializer
 
 PATTERN_HELP = (
@@ -126,31 +126,41 @@ class Seconds(serializers.FloatField):
     def to_internal_value(self, data: Any) -> float:
         if isinstance(data, (str, bool)):
             self.fail("invalid")
-        return float(super().to_internal_value(data))
+        try:
+            number = float(super().to_internal_value(data))
+        except OverflowError:
+            self.fail("invalid")
+        return number
+
+
+def _within(name: str) -> dict[str, int]:
+    least, most = BOUNDS[name]
+    return {"min_value": least, "max_value": most}
 
 
 def _patterns() -> serializers.ListField:
     return serializers.ListField(
-        child=Text(max_length=500), required=False, max_length=100, help_text=PATTERN_HELP
+        child=Text(max_length=500),
+        required=False,
+        max_length=MOST_PATTERNS,
+        help_text=PATTERN_HELP,
     )
 
 
 class WebsiteChange(Input):
     include = _patterns()
     exclude = _patterns()
-    page_limit = Whole(required=False, min_value=1, max_value=MOST_PAGES)
-    depth_limit = Whole(required=False, min_value=0, max_value=1000)
+    page_limit = Whole(required=False, **_within("page_limit"))
+    depth_limit = Whole(required=False, **_within("depth_limit"))
     delay = Seconds(
         required=False,
-        min_value=0,
-        max_value=3600,
+        **_within("delay"),
         help_text="Seconds between two requests; robots.txt can ask for more.",
     )
     every_hours = Whole(
         required=False,
         allow_null=True,
-        min_value=1,
-        max_value=8760,
+        **_within("every_hours"),
         help_text="Sync again by itself; null for only when asked.",
     )
 

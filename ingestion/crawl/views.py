@@ -25,7 +25,6 @@ ACT: dict[str, Any] = {
     "request": None,
     "responses": answers({200: shapes.SyncSerializer}, 404, 409),
 }
-BY_URL = pages.Order({"url": str}, falling=False)
 
 
 class WebsitesView(TenantView):
@@ -110,7 +109,7 @@ class WebsitePagesView(TenantView):
         if "code" in query:
             rows = rows.filter(code=query["code"])
         rows = rows.defer("content", "blocks", "links", "dropped")
-        return one_page(shapes.PagePageSerializer, rows, BY_URL, query)
+        return one_page(shapes.PagePageSerializer, rows, pages.BY_URL, query)
 
 
 class SyncsView(TenantView):

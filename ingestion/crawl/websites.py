@@ -13,12 +13,12 @@ from django.db.models import Max
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from dolphy.errors import DolphyError, NotFound
+from dolphy.errors import DolphyError, InvalidInput, NotFound
 from ingestion import documents
 from ingestion.crawl.addresses import Allowed, checked, resolve
 from ingestion.crawl.errors import HostNotFound, SyncAtWork, SyncFinished, UrlRefused
 from ingestion.crawl.fetch import split
-from ingestion.crawl.models import Page, Sync, Website
+from ingestion.crawl.models import BOUNDS, MOST_PATTERNS, Page, Sync, Website
 from ingestion.crawl.normalise import check_patterns, required
 from ingestion.errors import BrokerUnavailable
 from ingestion.models import Document
@@ -34,9 +34,13 @@ class WebsiteExists(DolphyError):
     status = 409
 
 
+class BadSetting(InvalidInput):
+    """A setting of a website is out of bounds."""
+
+
 def create(agent: Agent, url: str, **settings: Any) -> Website:
     """A website and its first sync. Raises `UrlRefused`, `AddressRefused`, `BadPattern`,
-    `WebsiteExists`."""
+    `BadSetting`, `WebsiteExists`."""
     settings = _checked(settings)
     url = start_of(url)
     try:
@@ -53,7 +57,7 @@ def create(agent: Agent, url: str, **settings: Any) -> Website:
 
 
 def change(website: Website, **settings: Any) -> None:
-    """New settings, from the next sync on. Raises `BadPattern`, `NotFound`."""
+    """New settings, from the next sync on. Raises `BadPattern`, `BadSetting`, `NotFound`."""
     settings = _checked(settings)
     if "every_hours" in settings:
         hours = settings["every_hours"]
@@ -150,8 +154,14 @@ def start_of(url: str) -> str:
 
 def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("include", "exclude"):
-        if name in settings:
-            check_patterns(list(settings[name]))
+        patterns = list(settings.get(name, ()))
+        check_patterns(patterns)
+        if len(patterns) > MOST_PATTERNS:
+            raise BadSetting(f"{name} may have {MOST_PATTERNS} patterns.")
+    for name, (least, most) in BOUNDS.items():
+        value = settings.get(name)
+        if value is not None and not least <= value <= most:
+            raise BadSetting(f"{name} must be from {least} to {most:,}; it is {value}.")
     return dict(settings)
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from dolphy.celery import workers_answer
 from dolphy.errors import DolphyError
+from dolphy.marks import spelt
 from ingestion.follow import do_here, follow
 from ingestion.models import IngestionJob
 from ingestion.unpack import receive_any
@@ -78,7 +79,7 @@ def _receive(
         try:
             found = receive_any(agent, name=path.name, data=path.read_bytes(), uri=uri)
         except DolphyError as error:
-            refused.append((uri, error))
+            refused.append((spelt(uri), error))
         else:
             jobs += found.jobs
             refused += found.refused

@@ -9,7 +9,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -18,14 +18,16 @@ from rest_framework import serializers
 
 from dolphy.errors import InvalidInput
 from dolphy.inputs import Input, Text
+from dolphy.marks import is_text
 
 LONGEST = 200
+LONGEST_CURSOR = 8000  # an address of 1,000 characters, four bytes each, in base64
 
 
 class PageQuery(Input):
     """Which page: `next` of the page before as `cursor`, and how many rows it may hold."""
 
-    cursor = Text(required=False, max_length=300)
+    cursor = Text(required=False, max_length=LONGEST_CURSOR)
     limit = serializers.IntegerField(required=False, default=50, min_value=1, max_value=LONGEST)
 
 
@@ -52,7 +54,10 @@ class Order:
 
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None or not 2000 <= moment.year < 9000:
+    if moment.tzinfo is None:
+        raise ValueError("A moment needs its offset.")
+    moment = moment.astimezone(UTC)
+    if not 2000 <= moment.year < 9000:
         raise ValueError("No row was made then.")
     return moment
 
@@ -63,8 +68,15 @@ def _position(number: int) -> int:
     return int(number)
 
 
+def _address(text: str) -> str:
+    if not isinstance(text, str) or not is_text(text):
+        raise ValueError("No row has this address.")
+    return text
+
+
 NEWEST_FIRST = Order({"created_at": _moment, "id": UUID}, falling=True)
 BY_POSITION = Order({"position": _position}, falling=False)
+BY_URL = Order({"url": _address}, falling=False)
 
 
 def page(
@@ -81,7 +93,8 @@ def page(
 def _encode(row: Model, order: Order) -> str:
     values = [getattr(row, name) for name in order.columns]
     plain = [value if isinstance(value, int) else _text(value) for value in values]
-    return base64.urlsafe_b64encode(json.dumps(plain).encode()).decode().rstrip("=")
+    said = json.dumps(plain, ensure_ascii=False).encode()
+    return base64.urlsafe_b64encode(said).decode().rstrip("=")
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db.models import Model, QuerySet
 
 from dolphy.errors import NotFound
+from dolphy.marks import is_text
 from tenants.models import Agent, Tenant
 
 Row = TypeVar("Row", bound=Model)
@@ -61,7 +62,7 @@ def agent_named(name: str) -> Agent:
     tenant, _, agent = name.partition("/")
     found = (
         Agent.objects.select_related("tenant").filter(tenant__slug=tenant, slug=agent).first()
-        if "\0" not in name
+        if is_text(name)
         else None
     )
     if found is None:

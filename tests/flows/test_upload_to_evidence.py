@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,17 @@ class TestCommands:
             ("iade.md", "ready"),
             ("teslimat.md", "ready"),
         }
+
+    def test_ingest_refuses_a_name_that_is_not_utf8_and_goes_on(
+        self, agent: Agent, tmp_path: Path, capsys: Any, without_worker: Callable[[], None]
+    ) -> None:
+        (tmp_path / "iade.md").write_text(RETURNS)
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xfeade.txt")).write_text(DELIVERY)
+        with pytest.raises(CommandError, match="1 of the files"):
+            call_command("ingest", "shop/help", str(tmp_path))
+        printed = capsys.readouterr().out
+        assert "bad_name" in printed and "\\udcfeade.txt" in printed
+        assert list(Document.objects.values_list("uri", "state")) == [("iade.md", "ready")]
 
     def test_search_prints_json_of_the_agreed_shape(self, agent: Agent, capsys: Any) -> None:
         upload(agent, "iade.md", RETURNS)

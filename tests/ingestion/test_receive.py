@@ -20,7 +20,7 @@ from ingestion.ingest import ingest
 from ingestion.models import Document, IngestionJob
 from ingestion.parsing import BrokenFile, EmptyFile, NoContent, UnsupportedMediaType
 from ingestion.pause import pause
-from ingestion.receive import clean_name, receive, receive_again, retry
+from ingestion.receive import clean_name, clean_uri, receive, receive_again, retry
 from ingestion.unpack import Received, receive_any
 from tenants.models import Agent, Tenant
 from tests.embedding_server import EmbeddingServer
@@ -167,6 +167,7 @@ def test_of_different_versions_at_once_one_is_left_to_do(agent: Agent) -> None:
         (b"x" * 2000, "a.txt", TooLarge),
         (b"metin", "..", BadName),
         (b"metin", "\0\u202e", BadName),
+        (b"metin", "\udcfeade.txt", BadName),
     ],
 )
 def test_what_is_refused_leaves_nothing(
@@ -190,6 +191,16 @@ def test_what_is_refused_leaves_nothing(
 )
 def test_a_name_is_the_last_part_without_marks(given: str, kept: str) -> None:
     assert clean_name(given) == kept
+
+
+def test_an_address_is_kept_without_marks() -> None:
+    assert clean_uri(" \u202ehttps://acme.example/\u200biade\n") == "https://acme.example/iade"
+
+
+@pytest.mark.parametrize("uri", ["\u202e", "\u200b \ufeff", "\udcfeade.txt", "a" * 1001])
+def test_an_address_of_marks_alone_or_of_no_text_is_refused(uri: str) -> None:
+    with pytest.raises(BadName):
+        clean_uri(uri)
 
 
 # Archives

@@ -349,3 +349,20 @@ def test_a_download_has_a_plain_name_beside_the_true_one(acme: World) -> None:
     found = acme.client.get(f"{V1}/documents/{document.pk}/file")["Content-Disposition"]
     assert 'filename="cay uc.md"' in found
     assert "filename*=utf-8''%C3%A7ay" in found
+
+
+@pytest.mark.parametrize("title", ["\u202e", "\u200b \ufeff", "\ud800", "\0", 5, None])
+def test_a_title_that_shows_nothing_is_refused(acme: World, title: Any) -> None:
+    response = acme.client.patch(
+        f"{V1}/documents/{acme.document.pk}", {"title": title}, content_type="application/json"
+    )
+    assert refusal(response) == (400, "invalid_input")
+
+
+def test_a_title_is_kept_without_marks(acme: World) -> None:
+    response = acme.client.patch(
+        f"{V1}/documents/{acme.document.pk}",
+        {"title": "\u202eİade\u200b koşulları"},
+        content_type="application/json",
+    )
+    assert response.json()["title"] == "İade koşulları"

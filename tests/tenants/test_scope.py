@@ -44,7 +44,20 @@ def test_an_agent_is_named_by_its_tenant_and_itself(acme: World, globex: World) 
     assert agent_named("globex/help") == globex.agent
 
 
-@pytest.mark.parametrize("name", ["", "acme", "acme/", "/help", "acme/nobody", "x/help", "acme/\0"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "acme",
+        "acme/",
+        "/help",
+        "acme/nobody",
+        "x/help",
+        "acme/\0",
+        "acme/\udcfe",
+        "\ud800/help",
+    ],
+)
 def test_a_name_that_nobody_has_is_not_found(acme: World, name: str) -> None:
     with pytest.raises(NotFound, match="TENANT/AGENT"):
         agent_named(name)

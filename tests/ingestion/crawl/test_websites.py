@@ -260,6 +260,34 @@ def test_a_wrong_website_is_named(acme: World, body: dict[str, Any], code: str) 
     assert refusal(post(acme, f"/agents/{acme.agent.pk}/websites", body)) == (400, code)
 
 
+@pytest.mark.parametrize("delay", ["1" + "0" * 400, "1e400", "-1"])
+def test_a_delay_that_is_no_number_of_seconds_is_refused(acme: World, delay: str) -> None:
+    response = acme.client.post(
+        f"{V1}/agents/{acme.agent.pk}/websites",
+        f'{{"url": "http://a.example/", "delay": {delay}}}',
+        content_type="application/json",
+    )
+    assert refusal(response) == (400, "invalid_input")
+
+
+def test_pages_with_long_addresses_are_paged(acme: World) -> None:
+    base = f"{acme.website.url.rstrip('/')}/{'a' * 900}"
+    acme.website.pages.all().delete()
+    for name in ("1", "2", "3"):
+        Page.objects.create(
+            tenant=acme.tenant, agent=acme.agent, website=acme.website, url=base + name, seen=1
+        )
+    address = f"{V1}/websites/{acme.website.pk}/pages"
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        query = {"limit": 1} | ({"cursor": cursor} if cursor else {})
+        answer = acme.client.get(address, query).json()
+        found += [row["url"] for row in answer["results"]]
+        cursor = answer["next"]
+    assert found == [base + "1", base + "2", base + "3"]
+
+
 def test_the_history_and_the_pages_are_shown(acme: World, pages: Site) -> None:
     pages.pages["/s3"] = "<html><div id='app'></div><script src='x'></script></html>"
     sync = crawled(acme, pages)
@@ -308,6 +336,39 @@ def test_the_command_names_what_is_wrong(acme: World) -> None:
         call_command("crawl", "acme/nobody", "http://a.example/")
     with pytest.raises(CommandError, match=r"address_refused.*ED_HOSTS=127\.0\.0\.1:80"):
         call_command("crawl", "acme/help", "http://127.0.0.1/")
+
+
+@pytest.mark.parametrize(
+    "option, value, code",
+    [
+        ("--pages", "0", "invalid_input"),
+        ("--pages", "99999999999999", "invalid_input"),
+        ("--depth", "-1", "invalid_input"),
+        ("--delay", "-1", "invalid_input"),
+        ("--delay", "nan", "invalid_input"),
+        ("--delay", "inf", "invalid_input"),
+        ("--every", "0", "invalid_input"),
+        ("--every", "99999999", "invalid_input"),
+        ("--include", "/" + "a" * 500, "bad_pattern"),
+        ("--exclude", "/\udcfe", "bad_pattern"),
+    ],
+)
+def test_the_command_bounds_what_it_is_told(
+    acme: World, pages: Site, option: str, value: str, code: str
+) -> None:
+    before = Website.objects.count()
+    with pytest.raises(CommandError, match=code):
+        call_command("crawl", "acme/help", pages.url("/"), f"{option}={value}")
+    assert Website.objects.count() == before
+    made = website(acme, pages)
+    with pytest.raises(CommandError, match=code):
+        call_command("crawl", "acme/help", made.url, f"{option}={value}")
+
+
+@pytest.mark.parametrize("url", ["http://a.example/\udcfe", "http://\ud800.example/", "http://[/"])
+def test_the_command_refuses_an_address_that_is_no_text(acme: World, url: str) -> None:
+    with pytest.raises(CommandError, match="url_refused"):
+        call_command("crawl", "acme/help", url)
 
 
 def test_the_command_fails_when_the_start_could_not_be_read(

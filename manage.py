@@ -1,11 +1,9 @@
 #!/usr/bin/env python
 """Dolphy from the command line."""
 
-import os
 import sys
 
-from django.core.management import execute_from_command_line
+from dolphy.command_line import main
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
-    execute_from_command_line(sys.argv)
+    main(sys.argv)

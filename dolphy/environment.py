@@ -45,9 +45,12 @@ def flag(name: str, default: bool = False) -> bool:
 def number(name: str, default: int) -> int:
     value = text(name, str(default))
     try:
-        return int(value)
+        number = int(value)
     except ValueError:
-        raise ImproperlyConfigured(f"{name} is {value!r}: say a whole number.") from None
+        number = -1
+    if number < 0:
+        raise ImproperlyConfigured(f"{name} is {value!r}: say a whole number, 0 or more.")
+    return number
 
 
 def fraction(name: str, default: float) -> float:

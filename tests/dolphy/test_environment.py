@@ -25,7 +25,8 @@ def test_a_fraction_is_a_number_from_0_to_1(value: str, monkeypatch: pytest.Monk
         environment.fraction("DOLPHY_TESTED", 0.98)
 
 
-def test_what_is_no_number_is_said_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOLPHY_TESTED", "many")
+@pytest.mark.parametrize("value", ["many", "-5", "1.5"])
+def test_what_is_no_number_is_said_by_name(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOLPHY_TESTED", value)
     with pytest.raises(ImproperlyConfigured, match="DOLPHY_TESTED"):
         environment.number("DOLPHY_TESTED", 7)

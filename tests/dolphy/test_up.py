@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from django.core.management import CommandError, call_command
 
 from dolphy.embedded import places
 from dolphy.embedded.stand import open_stand
@@ -155,3 +156,9 @@ def test_a_taken_port_is_said_by_name() -> None:
     assert done.returncode == 1
     assert f"Port {port} cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("port", ["0", "-1", "99999"])
+def test_a_port_that_there_is_not_is_refused(port: str) -> None:
+    with pytest.raises(CommandError, match=f"no port {port}"):
+        call_command("up", f"--port={port}")

@@ -42,6 +42,8 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000, help="where the web listens")
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
+        if not 0 < port < 65536:
+            raise CommandError(f"There is no port {port}: say one from 1 to 65535.")
         signal.signal(signal.SIGTERM, _exit)  # until honcho takes over
         if "MAKELEVEL" in os.environ:  # `make up`: its end is ours, even when it is killed
             _end_with_parent()

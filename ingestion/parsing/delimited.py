@@ -65,7 +65,9 @@ def _rows(text: str, delimiter: str, limits: Limits) -> list[list[str]]:
     try:
         for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
             cells += len(row)
-            if cells > limits.max_cells or len(row) > limits.max_columns:
+            if len(row) > limits.max_columns:
+                raise TooComplex(f"It has more than {limits.max_columns:,} columns.")
+            if cells > limits.max_cells:
                 raise TooComplex(f"It has more than {limits.max_cells:,} cells.")
             rows.append(row)
     except csv.Error as error:

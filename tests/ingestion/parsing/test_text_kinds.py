@@ -170,3 +170,9 @@ def test_a_mail_with_broken_headers_is_still_read() -> None:
     )
 
     assert parse(mail, "a.eml").blocks[-1].text.startswith("Kargo gecikti.")
+
+
+def test_a_table_that_is_too_wide_is_refused_by_its_columns() -> None:
+    row = ",".join(["1"] * 3000)
+    with pytest.raises(TooComplex, match="more than 500 columns"):
+        parse(f"{row}\n{row}\n".encode(), "genis.csv")

@@ -24,6 +24,7 @@ from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.response import Response
 
 from dolphy.errors import DolphyError, InvalidInput, NotFound, Unavailable
+from dolphy.marks import is_utf8, sayable
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,12 @@ def answer_error(error: Exception, context: Mapping[str, Any]) -> Response:
         request = context["request"]
         logger.error("%s %s: %s", request.method, request.path, refusal.code, exc_info=error)
     headers = {"WWW-Authenticate": 'Bearer realm="dolphy"'} if refusal.status == 401 else None
-    return Response({"error": refusal.as_dict()}, status=refusal.status, headers=headers)
+    return Response({"error": said(refusal)}, status=refusal.status, headers=headers)
+
+
+def said(refusal: DolphyError) -> object:
+    """The refusal as it is sent: what it repeats of the caller's may be no text at all."""
+    return sayable(refusal.as_dict())
 
 
 class AlwaysJson(BaseContentNegotiation):
@@ -174,9 +180,15 @@ def require_length(request: Any) -> None:
         raise LengthRequired
 
 
+def require_utf8(request: Any) -> None:
+    """The framework reads a request by any codec that its Content-Type names; here by one."""
+    if not is_utf8(request.content_params.get("charset", "utf-8")):
+        raise Malformed("Only UTF-8 is read.")
+
+
 def _in_json(request: HttpRequest, refusal: DolphyError) -> HttpResponse | None:
     if request.path.startswith("/api/"):
-        return JsonResponse({"error": refusal.as_dict()}, status=refusal.status)
+        return JsonResponse({"error": said(refusal)}, status=refusal.status)
     return None
 
 

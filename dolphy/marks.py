@@ -6,6 +6,7 @@ that are not UTF-8, and JSON of a lone `\\ud800`), which neither a database nor 
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
 
 CONTROL, FORMAT, HALF = "Cc", "Cf", "Cs"
@@ -35,3 +36,11 @@ def sayable(value: object) -> object:
 def spelt(text: str) -> str:
     """The text with halves of a pair written out: `\\ud800`."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def is_utf8(charset: str) -> bool:
+    """Whether this names UTF-8, or the part of it that is ASCII."""
+    try:
+        return codecs.lookup(charset).name in {"utf-8", "ascii"}
+    except (LookupError, ValueError):
+        return False

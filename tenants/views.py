@@ -40,10 +40,12 @@ class TenantView(APIView):
         return boundary
 
     def query(self, kind: type[inputs.Input]) -> Mapping[str, Any]:
+        api.require_utf8(self.request)
         return inputs.read(kind, self.request.query_params.dict())
 
     def body(self, kind: type[inputs.Input]) -> Mapping[str, Any]:
         api.require_length(self.request)
+        api.require_utf8(self.request)
         return inputs.read(kind, self.request.data)
 
 

@@ -177,3 +177,30 @@ def test_the_guide_calls_only_addresses_that_exist() -> None:
     assert len(calls) >= 13
     for path in calls:
         resolve("/api/v1/" + re.sub(r"\$\w+", "00000000-0000-0000-0000-000000000000", path))
+
+
+@pytest.mark.parametrize("name", [r"\ud800", r"a\udfff"])
+def test_a_refusal_that_repeats_what_is_no_text_spells_it(acme: World, name: str) -> None:
+    body = f'{{"question": "iade", "{name}": 1}}'
+    address = f"/api/v1/agents/{acme.agent.pk}/search"
+    response = acme.client.post(address, body, content_type="application/json")
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "invalid_input"
+    assert name in response.json()["error"]["fields"]
+
+
+@pytest.mark.parametrize("charset", ["idna", "unicode_escape", "utf-16"])
+def test_only_utf8_is_read(acme: World, charset: str) -> None:
+    agent = f"/api/v1/agents/{acme.agent.pk}"
+    form = b'--X\r\nContent-Disposition: form-data; name="title"\r\n\r\nx\r\n--X--\r\n'
+    kinds = [
+        ("POST", "documents", form, "multipart/form-data; boundary=X"),
+        ("POST", "search", b"{}", "application/json"),
+        ("GET", "documents?limit=1", b"x", "text/plain"),
+    ]
+    answers = [
+        acme.client.generic(method, f"{agent}/{path}", body, f"{kind}; charset={charset}")
+        for method, path, body, kind in kinds
+    ]
+    assert [answer.status_code for answer in answers] == [400] * 3
+    assert {answer.json()["error"]["code"] for answer in answers} == {"malformed"}

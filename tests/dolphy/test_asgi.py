@@ -1,4 +1,4 @@
-"""A body is bounded before it is kept anywhere."""
+"""A body is bounded before it is kept anywhere, and read as UTF-8 alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": str(size).encode()})
 
 
-def post(chunks: list[bytes], declared: str | None = None) -> int:
+def post(chunks: list[bytes], declared: str | None = None, kind: str | None = None) -> int:
     """The status that a body in these chunks is answered with."""
     sent: list[Any] = []
     waiting = list(chunks)
@@ -36,6 +36,7 @@ def post(chunks: list[bytes], declared: str | None = None) -> int:
         sent.append(message)
 
     headers = [(b"content-length", declared.encode())] if declared is not None else []
+    headers += [(b"content-type", kind.encode("latin-1"))] if kind is not None else []
     scope = {"type": "http", "headers": headers}
     asyncio.run(Bounded(echo, LIMIT)(scope, receive, send))
     return int(sent[0]["status"])
@@ -57,3 +58,14 @@ def test_a_body_over_the_limit_is_refused_however_it_comes(
     chunks: list[bytes], declared: str | None, status: int
 ) -> None:
     assert post(chunks, declared) == status
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "UTF8", '"utf-8"', "us-ascii"])
+def test_a_body_in_utf8_is_read(charset: str) -> None:
+    assert post([b"x"], kind=f"application/json; charset={charset}") == 200
+    assert post([b"x"], kind="multipart/form-data; boundary=charset") == 200
+
+
+@pytest.mark.parametrize("charset", ["idna", "zlib", "rot13", "utf-16", "nobody", "\xe9", "''"])
+def test_a_body_in_another_codec_is_refused(charset: str) -> None:
+    assert post([b"x"], kind=f"multipart/form-data; boundary=X; charset={charset}") == 400

@@ -61,7 +61,7 @@ def test_a_website_is_asked_no_faster_than_its_pause(acme: World, site: Site) ->
     site.pages["/a"], site.pages["/b"] = html("A", "Bir."), html("B", "İki.")
     began = time.monotonic()
     assert finish(website(acme, site, delay=0.1)).added == 3
-    assert time.monotonic() - began >= 0.2
+    assert time.monotonic() - began >= 0.15  # two pauses, each ends up to a tick early
 
 
 def test_a_server_that_asks_for_a_rest_gets_it(acme: World, site: Site) -> None:
@@ -70,6 +70,8 @@ def test_a_server_that_asks_for_a_rest_gets_it(acme: World, site: Site) -> None:
     site.pages["/b"] = html("B", "İki.")
     made = website(acme, site)
     wait = crawl(made.syncs.get().pk)
+    while wait is not None and wait < 1:  # the pause between two requests, not the rest asked for
+        wait = crawl(made.syncs.get().pk)
     assert wait is not None
     assert 30 < wait <= 60
     assert made.syncs.get().state == Sync.State.QUEUED

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dolphy.asgi import Bounded
+from dolphy.bounded import Bounded
 
 LIMIT = 100
 

@@ -12,9 +12,13 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 
 from ingestion import documents
 from ingestion.crawl.models import Page, Sync, Website
+from ingestion.duplicates import duplicates_of
 from ingestion.models import (
     Document,
     EmbeddingSpace,
@@ -78,6 +82,56 @@ class DocumentAdmin(OfAnAgent):
     search_fields = ("uri", "title")
     ordering = ("-updated_at",)
     actions = ("enable", "disable")
+    fields = (
+        "tenant",
+        "agent",
+        "uri",
+        "title",
+        "given_title",
+        "state",
+        "enabled",
+        "passage_count",
+        "same_text_in",
+        "what_was_found",
+        "media_type",
+        "language",
+        "size",
+        "sha256",
+        "file",
+        "created_at",
+        "updated_at",
+    )
+    readonly_fields = ("same_text_in", "what_was_found", "created_at", "updated_at")
+
+    @admin.display(description="the same text now stands in")
+    def same_text_in(self, document: Document) -> str:
+        rows = [
+            (
+                reverse("admin:ingestion_document_change", args=[other.document]),
+                other.title or other.uri,
+                f"{other.passages} of {document.passage_count} passages, {other.uri}"
+                + ("" if other.enabled else ", disabled"),
+            )
+            for other in duplicates_of(document)
+        ]
+        return (
+            format_html_join(
+                mark_safe("<br>"),
+                '<a href="{}">{}</a> ({})',
+                rows,
+            )
+            or "no other document"
+        )
+
+    @admin.display(description="what was found when it was ingested")
+    def what_was_found(self, document: Document) -> str:
+        rows = (
+            (name.replace("_", " "), _said(value))
+            for name, value in document.report.items()
+            if value is not None
+        )
+        table = format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", rows)
+        return format_html("<table>{}</table>", table) if table else "nothing yet"
 
     @admin.display(description="state", ordering="state")
     def state_name(self, document: Document) -> str:
@@ -106,6 +160,11 @@ class DocumentAdmin(OfAnAgent):
     def disable(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         for document in queryset:
             documents.set_enabled(document, False)
+
+
+def _said(value: object) -> str:
+    """A value of a report as a person reads it."""
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
 @admin.register(Passage)

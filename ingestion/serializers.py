@@ -13,6 +13,7 @@ from rest_framework.fields import empty
 from dolphy.inputs import Flag, Input, Text
 from dolphy.marks import is_text, without_marks
 from dolphy.pages import PageQuery
+from ingestion.duplicates import report_of
 from ingestion.models import Document, IngestionJob, Passage
 from ingestion.unpack import Received
 
@@ -153,6 +154,11 @@ class DocumentChange(Input):
 def filters(query: Mapping[str, Any], *names: str) -> dict[str, str | UUID]:
     """The parts of a query that narrow the rows."""
     return {name: query[name] for name in names if name in query}
+
+
+def whole(document: Document) -> dict[str, Any]:
+    """One document by itself: its report also says where else its text stands."""
+    return {**DocumentSerializer(document).data, "report": report_of(document)}
 
 
 def received(found: Received) -> dict[str, Any]:

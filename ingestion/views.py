@@ -87,7 +87,7 @@ class DocumentView(TenantView):
         responses=answers({200: shapes.DocumentSerializer}, 404),
     )
     def get(self, request: Any, document_id: str) -> Response:
-        return Response(shapes.DocumentSerializer(self.boundary.row(Document, document_id)).data)
+        return Response(shapes.whole(self.boundary.row(Document, document_id)))
 
     @extend_schema(
         summary="Change a document's title, or whether it answers questions",
@@ -99,7 +99,7 @@ class DocumentView(TenantView):
         document = self.boundary.row(Document, document_id)
         change = self.body(shapes.DocumentChange)
         documents.change(document, **change)
-        return Response(shapes.DocumentSerializer(document).data)
+        return Response(shapes.whole(document))
 
     @extend_schema(
         summary="Delete a document with its passages, jobs and file",
@@ -126,7 +126,7 @@ class EnableView(TenantView):
     def post(self, request: Any, document_id: str) -> Response:
         document = self.boundary.row(Document, document_id)
         documents.set_enabled(document, self.enabled)
-        return Response(shapes.DocumentSerializer(document).data)
+        return Response(shapes.whole(document))
 
 
 class DisableView(EnableView):

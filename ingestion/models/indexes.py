@@ -113,7 +113,12 @@ class IndexedPassage(TenantOwned):
     plain = SearchVectorField()
 
     class Meta:
-        indexes = [models.Index(fields=["index", "text_key"], name="indexed_passage_text")]
+        indexes = [
+            models.Index(fields=["index", "text_key"], name="indexed_passage_text"),
+            models.Index(
+                fields=["index", "same_text", "document"], name="indexed_passage_same_text"
+            ),
+        ]
 
 
 class CommonLexeme(models.Model):

@@ -23,6 +23,8 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from tenants.languages import UNKNOWN, Language
+
 
 def in_tenant(to: str, **options: Any) -> Any:
     """A foreign key whose constraint, tenant included, is written in the migrations.
@@ -136,7 +138,12 @@ class Agent(models.Model):
     tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="agents")
     slug = models.SlugField(max_length=63)
     name = models.CharField(max_length=200)
-    language = models.CharField(max_length=8, default="tr")
+    language = models.CharField(
+        max_length=8,
+        choices=Language.choices,
+        default=Language.TURKISH,
+        error_messages={"invalid_choice": UNKNOWN},
+    )
     fusion = models.CharField(max_length=16, choices=Fusion.choices, default=Fusion.CALIBRATED)
     semantic_weight = models.FloatField(null=True, blank=True, validators=between(0, 1))
     lexical_weight = models.FloatField(null=True, blank=True, validators=between(0, 1))
@@ -150,6 +157,9 @@ class Agent(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["tenant", "slug"], name="agent_slug_once"),
+            models.CheckConstraint(
+                condition=Q(language__in=Language.values), name="agent_language_is_known"
+            ),
             models.CheckConstraint(
                 condition=Q(fusion__in=Fusion.values), name="agent_fusion_is_known"
             ),

@@ -180,3 +180,18 @@ def test_people_without_staff_rights_stay_outside(acme: World) -> None:
     client = Client()
     client.force_login(acme.user)
     assert client.get(address(Tenant, "changelist")).status_code == 302
+
+
+def test_an_agent_is_given_a_language_from_those_that_the_analyser_knows(
+    staff: Client, acme: World
+) -> None:
+    values = {"tenant": acme.tenant.pk, "slug": "new", "name": "New", "fusion": "calibrated"}
+    for name in ("semantic_depth", "lexical_depth", "evidence_limit"):
+        values[name] = 40
+    values |= {"document_cap": 2, "strongest_document_cap": 4, "_save": "1"}
+    form = staff.get(address(Agent, "add")).content.decode()
+    assert '<option value="de">German</option>' in form
+    refused = staff.post(address(Agent, "add"), {**values, "language": "xx"})
+    assert "xx is not one of the available choices" in refused.content.decode()
+    staff.post(address(Agent, "add"), {**values, "language": "de"})
+    assert Agent.objects.get(slug="new").language == "de"

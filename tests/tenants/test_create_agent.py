@@ -24,6 +24,14 @@ def test_a_key_is_shown_that_opens_this_agent_alone(db: None, capsys: Any) -> No
     assert key.agent == Agent.objects.get()
 
 
+def test_a_language_without_an_analyser_makes_nothing_and_the_known_ones_are_said(db: None) -> None:
+    with pytest.raises(
+        CommandError, match=r"no analyser for 'xx'; the languages are tr, ar, .* yi"
+    ):
+        call_command("create_agent", "acme/help", "--language", "xx")
+    assert not Tenant.objects.exists()
+
+
 @pytest.mark.parametrize("name", ["acme", "acme/", "/help", "ac me/help", "acme/he/lp", "a" * 99])
 def test_a_bad_name_makes_nothing(db: None, name: str) -> None:
     with pytest.raises(CommandError):

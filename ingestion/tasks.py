@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from ingestion.graph import fit_missed, fit_now
+from ingestion.graph import drop_orphans, fit_missed, fit_now
 from ingestion.ingest import ingest_next
 from ingestion.models import Index
 from ingestion.probe import doubtful, forget_old_probes, probe_index, probe_spaces, serving
@@ -64,5 +64,7 @@ def probe_one(index_id: int) -> None:
 
 @shared_task(expires=60)
 def remove_retired_indexes() -> None:
-    """Indexes that others have replaced, once no search can be reading them."""
+    """Indexes that others have replaced, once no search can be reading them, with their graphs; and
+    the graphs of indexes that went with their agents."""
     remove_retired()
+    drop_orphans()

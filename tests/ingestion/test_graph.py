@@ -11,6 +11,7 @@ from django.db import connection
 from ingestion import documents, graph
 from ingestion.models import CommonLexeme, Index, IndexedPassage
 from ingestion.swap import scoped
+from ingestion.tasks import remove_retired_indexes
 from tenants.models import Tenant
 from tests.factories import World, make_document
 from tests.retrieval.pools import Pool, drop_graphs, make_index, store
@@ -120,6 +121,15 @@ def test_the_graph_of_an_agent_that_is_gone_is_found_and_dropped(index: Index) -
     Index.objects.filter(pk=other.pk).delete()
     assert graph.orphans() == [name]
     assert graph.drop_orphans() == 1
+    assert graphs() == {graph.name_of(index): True}
+
+
+def test_upkeep_drops_the_graphs_of_agents_that_are_gone(index: Index) -> None:
+    other = make_index(index.agent.tenant, "other")
+    graph.build(index)
+    graph.build(other)
+    other.agent.delete()
+    remove_retired_indexes()
     assert graphs() == {graph.name_of(index): True}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,7 @@ class Inventor:
     def __init__(self, width: int, seed: int = 0) -> None:
         self._random = random.Random(seed)  # noqa: S311 (invents words, keeps no secret)
         self._numbers = np.random.default_rng(seed)
+        self.width = width
         self._axes = self._numbers.standard_normal((LATENT, width))
         self.words = self._vocabulary()
         self._weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(VOCABULARY)))
@@ -60,8 +62,8 @@ class Inventor:
     def passage(self) -> Passage:
         """About 80 words; its lexemes are those of its sentences."""
         parts = self._random.choices(self._sentences, k=SENTENCES_A_PASSAGE)
-        stemmed = {lexeme for part in parts for lexeme in part.lexemes.stemmed}
-        plain = {lexeme for part in parts for lexeme in part.lexemes.plain}
+        stemmed = set[str]().union(*(part.lexemes.stemmed for part in parts))
+        plain = set[str]().union(*(part.lexemes.plain for part in parts))
         lexemes = Lexemes(tuple(sorted(stemmed)), tuple(sorted(plain)))
         return Passage(" ".join(part.text for part in parts), lexemes)
 
@@ -75,10 +77,16 @@ class Inventor:
 
     def vectors(self, count: int) -> Vectors:
         """Unit vectors, shape (count, width)."""
+        return np.concatenate(list(self.blocks(count, count)))
+
+    def blocks(self, count: int, block: int) -> Iterator[Vectors]:
+        """`count` unit vectors of one set of clusters, up to `block` at a time."""
         centres = self._numbers.standard_normal((max(4, count // PASSAGES_A_CLUSTER), LATENT))
-        chosen = self._numbers.integers(0, len(centres), count)
-        latent = centres[chosen] + WITHIN * self._numbers.standard_normal((count, LATENT))
-        return self._noisy(latent @ self._axes, NOISE)
+        for start in range(0, count, block):
+            size = min(block, count - start)
+            chosen = self._numbers.integers(0, len(centres), size)
+            latent = centres[chosen] + WITHIN * self._numbers.standard_normal((size, LATENT))
+            yield self._noisy(latent @ self._axes, NOISE)
 
     def near(self, vectors: Vectors) -> Vectors:
         """Questions' vectors: each near one of these, as far as a question is from its answer."""

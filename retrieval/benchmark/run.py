@@ -1,61 +1,38 @@
-"""One run: agents are loaded, then searched in turns, then documents ingested; all gone after."""
+"""One run: agents are loaded and searched in turns, documents ingested; all gone after."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from dolphy import embedding
 from ingestion.graph import EXACT_UP_TO
-from retrieval.benchmark import scratch, search
+from retrieval.benchmark import agents, scratch, search
+from retrieval.benchmark.agents import OWN, SAME_WAY, ratio
 from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.load import Contents, load, own, pooled
 from retrieval.benchmark.measure import Timing, in_turns
+from retrieval.benchmark.progress import told
+from retrieval.benchmark.size import Size
+from retrieval.benchmark.subject import Subject, subject
 from retrieval.benchmark.throughput import throughput
 from retrieval.benchmark.web import search_over_http
-from retrieval.evaluation.progress import bar
 from tenants.models import Agent, Tenant
 
-MEASURED = (30, 300, 1_000, 3_000, 5_000)
-LARGER = (20_000, 100_000, 300_000)
 WHOLE = 3_000  # the agent whose whole path, HTTP included, is timed
 SELDOM = {"cold_retrieve": 8}
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is measured: rows of the table, agents in it, rounds, documents ingested."""
-
-    passages: int
-    agents: int
-    rounds: int = 120
-    documents: int = 3
-
-    def measured(self) -> list[int]:
-        """The agents that are looked at, smallest first: as many as the table holds."""
-        sizes: list[int] = []
-        for size in (*MEASURED, *LARGER):
-            if sum(sizes) + size <= self.passages:
-                sizes.append(size)
-        return sizes
-
-    def others(self) -> list[int]:
-        """The agents that share the rest of the table and are only there."""
-        left, count = self.passages - sum(self.measured()), self.agents - len(self.measured())
-        return [left // count] * count if count > 0 and left >= count else []
 
 
 def run(size: Size) -> dict[str, Any]:
     """All figures of one run; the shape of the command's JSON."""
     inventor = Inventor(embedding.configured().space.dimensions)
     with scratch.tenant() as owner:
-        with bar("ingestion") as tell:
+        with told("ingestion") as tell:
             ingestion = throughput(owner, size.documents, inventor, tell)
         subjects = {n: _subject(owner, n, inventor) for n in size.measured()}
         scratch.settle()
         alone = _agents(subjects, size.rounds, "the measured agents alone")
-        for number, passages in enumerate(size.others()):
-            _load(owner, f"other-{number}", passages, inventor)
+        _fill(owner, size, inventor)
         scratch.settle()
         together = _agents(subjects, size.rounds, "the whole table")
         rows = scratch.table_size()
@@ -64,7 +41,7 @@ def run(size: Size) -> dict[str, Any]:
         timings = _whole_path(timed, size.rounds)
     return {
         "taken_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "asked_for": {"passages": size.passages, "agents": size.agents, "rounds": size.rounds},
+        "asked_for": vars(size),
         "table": rows,
         "table_holds": holds,
         "space": str(embedding.configured().space),
@@ -79,46 +56,53 @@ def run(size: Size) -> dict[str, Any]:
     }
 
 
-def _holds(size: Size, rows: int, own: int) -> dict[str, int]:
+def _holds(size: Size, rows: int, own_rows: int) -> dict[str, int]:
     """Whose the rows of the table are; the sum is `rows`."""
     measured, others = sum(size.measured()), sum(size.others())
-    ingested = own - measured - others
+    ingested = own_rows - measured - others
     return {
         "measured_agents": measured,
         "other_agents": others,
         "ingested": ingested,
-        "other_tenants": rows - own,
+        "other_tenants": rows - own_rows,
     }
 
 
-def _subject(owner: Tenant, size: int, inventor: Inventor) -> search.Subject:
-    vectors = _load(owner, f"agent-{size}", size, inventor)
-    agent = Agent.objects.get(tenant=owner, slug=f"agent-{size}")
-    return search.subject(agent, vectors, inventor)
+def _subject(owner: Tenant, size: int, inventor: Inventor) -> Subject:
+    slug = f"agent-{size}"
+    with told(f"loading an agent of {size:,}") as tell:
+        vectors = load(owner, slug, size, inventor, own(inventor), tell)
+    with told(f"indexing the vectors of {size:,} by themselves"):
+        return subject(Agent.objects.get(tenant=owner, slug=slug), vectors, inventor)
 
 
-def _load(owner: Tenant, slug: str, size: int, inventor: Inventor) -> Any:
-    with bar(f"loading {slug}") as tell:
-        return scratch.load(owner, slug, size, inventor, tell)
+def _fill(owner: Tenant, size: Size, inventor: Inventor) -> None:
+    contents: Contents = pooled(inventor)
+    others = size.others()
+    with told(f"loading {len(others)} other agents") as tell:
+        for number, passages in enumerate(others):
+            load(owner, f"other-{number}", passages, inventor, contents, lambda *_: None)
+            tell(number + 1, len(others))
 
 
-def _agents(subjects: dict[int, search.Subject], rounds: int, where: str) -> list[dict[str, Any]]:
+def _agents(subjects: dict[int, Subject], rounds: int, where: str) -> list[dict[str, Any]]:
     found = []
-    for size, subject in subjects.items():
-        with bar(f"searching {size} in {where}") as tell:
-            found.append(search.figures(subject, rounds, tell))
+    for size, one in subjects.items():
+        with told(f"searching {size:,} in {where}") as tell:
+            found.append(agents.figures(one, rounds, tell))
     return found
 
 
-def _whole_path(of: search.Subject, rounds: int) -> dict[str, Timing]:
+def _whole_path(of: Subject, rounds: int) -> dict[str, Timing]:
     names = search.remember(of)
     with (
         search_over_http(of.agent, [asked.text for asked in of.questions]) as over_http,
-        bar("the whole path") as tell,
+        told("the whole path") as tell,
     ):
         operations = {
             "select_1": search.select_1,
-            "vector_top40": search.bare_query(of),
+            OWN: search.own_index_query(of),
+            SAME_WAY: search.bare_query(of),
             "statement": search.statement(of, of.questions),
             **search.whole(of, names),
             "http_search": over_http,
@@ -127,15 +111,16 @@ def _whole_path(of: search.Subject, rounds: int) -> dict[str, Timing]:
 
 
 def _ratios(timings: dict[str, Timing]) -> dict[str, float]:
+    to_bare = {
+        f"statement_to_{bare}{suffix}": ratio(timings, which, "statement", bare)
+        for bare in (OWN, SAME_WAY)
+        for which, suffix in (("p50", ""), ("p95", "_p95"))
+    }
+    warm = timings["warm_retrieve"].p50
     return {
-        "statement_to_vector_top40": search.ratio(timings, "p50", "statement", "vector_top40"),
-        "statement_to_vector_top40_p95": search.ratio(timings, "p95", "statement", "vector_top40"),
-        "warm_retrieve_minus_statement_ms": round(
-            timings["warm_retrieve"].p50 - timings["statement"].p50, 3
-        ),
-        "http_search_to_warm_retrieve": search.ratio(
-            timings, "p50", "http_search", "warm_retrieve"
-        ),
+        **to_bare,
+        "warm_retrieve_minus_statement_ms": round(warm - timings["statement"].p50, 3),
+        "http_search_to_warm_retrieve": ratio(timings, "p50", "http_search", "warm_retrieve"),
     }
 
 

@@ -1,8 +1,8 @@
-"""A scratch tenant with agents of the sizes asked for, gone again when the run ends.
+"""A scratch tenant with all that a run makes, gone again when the run ends.
 
-Rows are written by ingestion's own functions, so the tables look as ingestion leaves them; only the
-texts and vectors are invented. The run holds an advisory lock named for its tenant; one whose lock
-is free was left by a run that was killed, and the next run removes it.
+What is no row of the tenant's hangs on its name: a schema for tables of the benchmark's own, and an
+advisory lock. A tenant whose lock is free was left by a run that was killed, and the next run
+removes it with the rest.
 """
 
 from __future__ import annotations
@@ -11,22 +11,17 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
-from django.db import connection, transaction
+from django.db import connection
+from psycopg import sql
 
-from dolphy.embedding import Vectors
 from ingestion import files, graph
-from ingestion.embed import text_key
-from ingestion.indexes import index_for
-from ingestion.models import Document, Index, IndexedPassage, IngestionJob, Passage
-from ingestion.swap import index_rows
-from retrieval.benchmark.invent import Inventor
+from ingestion.models import Document, Index, IndexedPassage, IngestionJob
+from retrieval.benchmark.progress import told
 from retrieval.evaluation.progress import Tell
-from tenants.models import Agent, Tenant
+from tenants.models import Tenant
 
 NAME, PREFIX = "Benchmark (scratch)", "benchmark-"
-PASSAGES_A_DOCUMENT = 20
-DOCUMENTS_A_BATCH = 50
+DOCUMENTS_AT_ONCE = 500
 
 
 @contextmanager
@@ -44,26 +39,17 @@ def tenant() -> Iterator[Tenant]:
         _remove(made)
 
 
-def load(owner: Tenant, slug: str, size: int, inventor: Inventor, tell: Tell) -> Vectors:
-    """An agent with `size` passages, its graph and statistics made; returns some of its vectors."""
-    agent = Agent.objects.create(tenant=owner, slug=slug, name=slug, language="tr")
-    index = index_for(agent)
-    vectors = inventor.vectors(size)
-    step = PASSAGES_A_DOCUMENT * DOCUMENTS_A_BATCH
-    for start in range(0, size, step):
-        with transaction.atomic():
-            for first in range(start, min(start + step, size), PASSAGES_A_DOCUMENT):
-                _write(agent, index, inventor, first, vectors[first : first + PASSAGES_A_DOCUMENT])
-        tell(min(start + step, size), size)
-    Index.objects.filter(pk=index.pk, tenant=owner).update(passages=size)
-    index.refresh_from_db()
-    graph.fit_now(index)
-    return vectors[:: max(1, size // 500)]
+def schema(owner: Tenant) -> sql.Identifier:
+    """Where tables that belong to this run may lie; made when missing."""
+    name = sql.Identifier(owner.slug)
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+    return name
 
 
 def settle() -> None:
     """As autovacuum keeps a table in use: dead rows gone, statistics current."""
-    with connection.cursor() as cursor:
+    with told("vacuum and analyze"), connection.cursor() as cursor:
         cursor.execute("VACUUM (ANALYZE) ingestion_indexedpassage")
         cursor.execute("ANALYZE ingestion_passage, ingestion_document, ingestion_commonlexeme")
 
@@ -80,42 +66,45 @@ def rows_of(owner: Tenant) -> int:
     return IndexedPassage.objects.filter(tenant=owner).count()
 
 
-def _write(agent: Agent, index: Index, inventor: Inventor, first: int, vectors: Vectors) -> None:
-    """One document with a passage a vector."""
-    owner = {"tenant_id": agent.tenant_id, "agent_id": agent.pk}
-    document = Document.objects.create(
-        **owner,
-        uri=f"document-{first:07d}.md",
-        title=f"Document {first}",
-        state=Document.State.READY,
-        passage_count=len(vectors),
-    )
-    invented = [inventor.passage() for _ in vectors]
-    passages = Passage.objects.bulk_create(
-        Passage(
-            **owner, document=document, position=number, text=one.text, tokens=150, heading=["A"]
-        )
-        for number, one in enumerate(invented)
-    )
-    index_rows(
-        document,
-        index,
-        [
-            (passage.pk, passage.position, one.text, text_key(one.text), one.lexemes, vector)
-            for passage, one, vector in zip(passages, invented, np.asarray(vectors), strict=True)
-        ],
-    )
-
-
 def _remove(owner: Tenant) -> None:
-    """Graphs and files first, for they are no rows; then everything that hangs on the tenant."""
+    """Graphs, files and tables first, for they are no rows; then the many rows, a part at a time;
+    then everything that hangs on the tenant."""
     for index in Index.objects.filter(tenant=owner, has_graph=True).select_related("space"):
         graph.drop(index)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(owner.slug))
+        )
     jobs = IngestionJob.objects.filter(tenant=owner).values_list("file", flat=True)
     files.discard(*set(jobs))
+    with told(f"removing {owner.slug}") as tell:
+        _delete_rows(owner, tell)
     Tenant.objects.filter(pk=owner.pk).delete()
     with connection.cursor() as cursor:
+        cursor.execute("VACUUM ingestion_indexedpassage, ingestion_passage, ingestion_document")
         cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [owner.slug])
+
+
+def _delete_rows(owner: Tenant, tell: Tell) -> None:
+    """The narrow rows by their index, then documents, whose passages cascade: the other way round
+    PostgreSQL would look for the narrow row of every single passage."""
+    indexes = list(Index.objects.filter(tenant=owner).values_list("pk", flat=True))
+    documents = list(Document.objects.filter(tenant=owner).values_list("pk", flat=True))
+    total = len(indexes) + len(documents)
+    with connection.cursor() as cursor:
+        for number, index in enumerate(indexes, 1):
+            cursor.execute(
+                "DELETE FROM ingestion_indexedpassage WHERE index_id = %s AND tenant_id = %s",
+                [index, owner.pk],
+            )
+            tell(number, total)
+        for start in range(0, len(documents), DOCUMENTS_AT_ONCE):
+            some = documents[start : start + DOCUMENTS_AT_ONCE]
+            cursor.execute(
+                "DELETE FROM ingestion_document WHERE id = ANY(%s) AND tenant_id = %s",
+                [some, owner.pk],
+            )
+            tell(len(indexes) + start + len(some), total)
 
 
 def _lock(owner: Tenant) -> bool:

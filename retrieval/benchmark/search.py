@@ -1,82 +1,22 @@
-"""What a search costs, beside the bare query that it is made of."""
+"""The operations that are timed: a search, whole and in parts, and the bare queries beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Sequence
 
 import psycopg
 from django.db import connection
 from psycopg import sql
 
 from dolphy.cache import valkey
-from dolphy.embedding import Vectors
 from dolphy.embedding.remembered import name_of
-from ingestion.analyse import Root, analyse_question, question_pairs
 from ingestion.graph import covered_by
 from ingestion.indexes import space_of
-from ingestion.models import Index, serving_index
-from retrieval.benchmark.invent import Inventor
-from retrieval.benchmark.measure import Operation, Timing, in_turns
-from retrieval.evaluation.progress import Tell
-from retrieval.measured import measured
+from retrieval.benchmark.measure import Operation
+from retrieval.benchmark.own_index import DEPTH
+from retrieval.benchmark.subject import QUESTIONS, Question, Subject
 from retrieval.retrieve import retrieve
-from retrieval.statement import (
-    HalfVector,
-    HalfVectorDumper,
-    Settings,
-    candidates,
-    find,
-    settings_of,
-)
-from tenants.models import Agent
-
-DEPTH = 40
-QUESTIONS = 60
-
-
-@dataclass(frozen=True)
-class Question:
-    text: str
-    roots: tuple[Root, ...]
-    vector: Vectors
-
-
-@dataclass(frozen=True)
-class Subject:
-    """An agent that is measured, and what it is asked."""
-
-    agent: Agent
-    index: Index
-    questions: Sequence[Question]
-    common: Sequence[Question]
-
-    @cached_property
-    def settings(self) -> Settings:
-        return settings_of(self.agent, measured(self.index.space))
-
-
-def subject(agent: Agent, vectors: Vectors, inventor: Inventor) -> Subject:
-    index = serving_index(agent)
-    if index is None:
-        raise ValueError("The agent has nothing to search.")
-    near = inventor.near(vectors[[n % len(vectors) for n in range(2 * QUESTIONS)]])
-
-    def asked(make: Callable[[], str], chosen: Vectors) -> list[Question]:
-        texts = [make() for _ in chosen]
-        return [
-            Question(text, (*analyse_question(text), *question_pairs(text)), vector)
-            for text, vector in zip(texts, chosen, strict=True)
-        ]
-
-    return Subject(
-        agent,
-        index,
-        asked(inventor.question, near[:QUESTIONS]),
-        asked(inventor.common_question, near[QUESTIONS:]),
-    )
+from retrieval.statement import HalfVector, HalfVectorDumper, find
 
 
 def select_1(_: int) -> object:
@@ -84,9 +24,14 @@ def select_1(_: int) -> object:
         return cursor.execute("SELECT 1", prepare=True, binary=True).fetchall()
 
 
+def own_index_query(of: Subject) -> Operation:
+    """The nearest passages on an index of this agent alone (`own_index.py`)."""
+    return lambda number: of.own_index.nearest(of.questions[number % len(of.questions)].vector)
+
+
 def bare_query(of: Subject) -> Operation:
-    """The nearest passages and nothing else: same boundary, same driver, prepared, by the same way
-    (the agent's own graph, or its rows)."""
+    """The nearest passages in the shared table, inside the same boundary, by the same way as the
+    statement: the agent's own graph, or its rows."""
     index = of.index
     way_in = covered_by(index.pk) if index.has_graph else sql.SQL("index_id = $1::int")
     text = (
@@ -144,49 +89,3 @@ def whole(of: Subject, names: Sequence[str]) -> dict[str, Operation]:
         return found
 
     return {"warm_retrieve": warm, "cold_retrieve": cold}
-
-
-def figures(of: Subject, rounds: int, tell: Tell) -> dict[str, Any]:
-    """One agent's line: its pool, recall and costs."""
-    taken = in_turns(
-        {
-            "bare": bare_query(of),
-            "statement": statement(of, of.questions),
-            "common": statement(of, of.common),
-        },
-        rounds,
-        tell,
-    )
-    pools, recalls, routes = _against_exact(of)
-    return {
-        "passages": of.index.passages,
-        "route": "graph" if of.index.has_graph else "exact",
-        "pool": min(pools),
-        "recall_at_40": round(sum(recalls) / len(recalls), 4),
-        "refilled": sum(route not in ("graph", "exact") for route in routes),
-        "p50_ms": taken["statement"].p50,
-        "p95_ms": taken["statement"].p95,
-        "vector_top40": taken["bare"].as_dict(),
-        "common_words": taken["common"].as_dict(),
-        "ratio_p50": ratio(taken, "p50", "statement"),
-        "ratio_p95": ratio(taken, "p95", "statement"),
-        "common_ratio_p95": ratio(taken, "p95", "common"),
-    }
-
-
-def ratio(taken: Mapping[str, Timing], which: str, name: str, to: str = "bare") -> float:
-    return round(float(getattr(taken[name], which) / getattr(taken[to], which)), 2)
-
-
-def _against_exact(of: Subject) -> tuple[list[int], list[float], list[str]]:
-    """For each question the semantic branch's size, its share of the true nearest, its route."""
-    pools, recalls, routes = [], [], []
-    for asked in of.questions:
-        found = find(of.index, asked.roots, asked.vector, of.settings)
-        exact = candidates(of.index, (), asked.vector, of.settings, exact=True)
-        truth = {row.passage_id for row in exact}
-        brought = {row.passage_id for row in found.rows if row.semantic_rank is not None}
-        pools.append(found.semantic)
-        recalls.append(len(truth & brought) / max(1, len(truth)))
-        routes.append(found.route)
-    return pools, recalls, routes

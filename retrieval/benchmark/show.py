@@ -8,13 +8,19 @@ from typing import Any
 
 from rich.table import Table
 
-ORDER = ("select_1", "vector_top40", "statement", "warm_retrieve", "cold_retrieve", "http_search")
+from retrieval.benchmark.agents import OWN, SAME_WAY
+
+ORDER = (
+    "select_1", OWN, SAME_WAY, "statement", "warm_retrieve", "cold_retrieve", "http_search",
+)  # fmt: skip
 FEW_ROUNDS = 60
 
 
 def tables(found: Mapping[str, Any]) -> Iterator[Table]:
     yield timings(found)
-    yield agents(found)
+    yield pools(found)
+    yield costs(found)
+    yield processor(found)
     yield growth(found)
     yield ingestion(found)
 
@@ -29,7 +35,7 @@ def notes(found: Mapping[str, Any]) -> Iterator[str]:
         f"{holds['ingested']:,} that it ingested, {holds['other_tenants']:,} of other tenants."
     )
     missing = asked["passages"] - holds["measured_agents"] - holds["other_agents"]
-    if missing >= asked["agents"]:
+    if asked["agents"] and missing >= asked["agents"]:
         yield (
             f"{asked['passages']:,} were asked for: the measured agents have fixed sizes "
             f"({', '.join(f'{size:,}' for size in sizes)}), and with --agents {asked['agents']} no "
@@ -49,9 +55,9 @@ def _few(rounds: int, seldom: Mapping[str, int]) -> str:
 
 
 def timings(found: Mapping[str, Any]) -> Table:
-    bare = found["timings_ms"]["vector_top40"]
+    bare = found["timings_ms"][OWN]
     title = f"One search, an agent of {found['timed_agent']:,} passages (ms)"
-    table = _table(title, "", "p50", "p95", "× bare p50", "× bare p95")
+    table = new_table(title, "", "p50", "p95", "× own p50", "× own p95")
     for name in ORDER:
         taken = found["timings_ms"][name]
         times = (f"{taken[p] / bare[p]:.2f}" for p in ("p50", "p95"))
@@ -59,35 +65,79 @@ def timings(found: Mapping[str, Any]) -> Table:
     return table
 
 
-def agents(found: Mapping[str, Any]) -> Table:
-    table = _table(
-        f"Agents in a table of {found['table']:,} passages (ms)",
-        "passages", "route", "pool", "recall@40", "bare p50", "p50", "× bare", "bare p95", "p95",
-        "× bare", "common p95", "× bare",
+def pools(found: Mapping[str, Any]) -> Table:
+    table = new_table(
+        f"Pools in a table of {found['table']:,} passages",
+        "passages", "route", "smallest pool", "recall@40", "own index's recall@40",
     )  # fmt: skip
     for row in found["agents"]:
-        bare, common = row["vector_top40"], row["common_words"]
         table.add_row(
             f"{row['passages']:,}",
             row["route"] + (f" ({row['refilled']} refilled)" if row["refilled"] else ""),
             str(row["pool"]),
             f"{row['recall_at_40']:.3f}",
-            f"{bare['p50']:.2f}",
-            f"{row['p50_ms']:.2f}",
-            f"{row['ratio_p50']:.2f}",
-            f"{bare['p95']:.2f}",
-            f"{row['p95_ms']:.2f}",
-            f"{row['ratio_p95']:.2f}",
-            f"{common['p95']:.2f}",
-            f"{row['common_ratio_p95']:.2f}",
+            f"{row['own_index_recall_at_40']:.3f}",
         )
     return table
+
+
+def costs(found: Mapping[str, Any]) -> Table:
+    """Each p50 / p95; the statement and the one of common words times either bare query."""
+    table = new_table(
+        f"Agents in a table of {found['table']:,} passages (ms, p50 / p95)",
+        "passages", "own index", "same way", "statement", "× own", "× same way", "common words",
+        "× own", "× same way",
+    )  # fmt: skip
+    for row in found["agents"]:
+        ratios = row["ratios"]
+
+        def times(name: str, ratios: Mapping[str, float] = ratios) -> Iterator[str]:
+            for bare in (OWN, SAME_WAY):
+                p50, p95 = (ratios[f"{name}_to_{bare}_{which}"] for which in ("p50", "p95"))
+                yield f"{p50:.1f} / {p95:.1f}"
+
+        table.add_row(
+            f"{row['passages']:,}",
+            _both(row[OWN]),
+            _both(row[SAME_WAY]),
+            _both({"p50": row["p50_ms"], "p95": row["p95_ms"]}),
+            *times("statement"),
+            _both(row["common_words"]),
+            *times("common"),
+        )
+    return table
+
+
+def _both(taken: Mapping[str, float]) -> str:
+    return f"{taken['p50']:.2f} / {taken['p95']:.2f}"
+
+
+def processor(found: Mapping[str, Any]) -> Table:
+    names = {OWN: "own index", SAME_WAY: "same way", "statement": "statement", "common": "common"}
+    table = new_table(
+        "Processor time of the same (ms, server + client)",
+        "passages", *names.values(), "statement × own", "common × own",
+    )  # fmt: skip
+    for row in found["agents"]:
+        spent = row["processor_ms"]
+        whole = {name: (spent[name]["server"] or 0) + spent[name]["client"] for name in names}
+        table.add_row(
+            f"{row['passages']:,}",
+            *(_server_and_client(spent[name]) for name in names),
+            *(f"{whole[name] / whole[OWN]:.1f}" for name in ("statement", "common")),
+        )
+    return table
+
+
+def _server_and_client(spent: Mapping[str, float | None]) -> str:
+    server = "?" if spent["server"] is None else f"{spent['server']:.2f}"
+    return f"{server} + {spent['client']:.2f}"
 
 
 def growth(found: Mapping[str, Any]) -> Table:
     sizes = list(found["growth"][0]["statement_p50_ms"])
     titles = [f"table of {int(size):,}" for size in sizes]
-    table = _table("The statement as the table grows (p50, ms)", "passages", *titles, "×")
+    table = new_table("The statement as the table grows (p50, ms)", "passages", *titles, "×")
     for row in found["growth"]:
         taken = (f"{row['statement_p50_ms'][size]:.2f}" for size in sizes)
         table.add_row(f"{row['passages']:,}", *taken, f"{row['ratio']:.2f}")
@@ -97,7 +147,7 @@ def growth(found: Mapping[str, Any]) -> Table:
 def ingestion(found: Mapping[str, Any]) -> Table:
     got = found["ingestion"]
     title = "Ingestion (embedder busy: the share of the jobs' time spent inside the embedder)"
-    table = _table(title, "passages", "a second", "embedder alone", "embedder busy", "memory")
+    table = new_table(title, "passages", "a second", "embedder alone", "embedder busy", "memory")
     table.add_row(
         str(got["passages"]),
         f"{got['passages_per_s']:.2f}",
@@ -108,7 +158,7 @@ def ingestion(found: Mapping[str, Any]) -> Table:
     return table
 
 
-def _table(title: str, first: str, *others: str) -> Table:
+def new_table(title: str, first: str, *others: str) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column(first)
     for name in others:

@@ -10,8 +10,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, call_command
 from rich.console import Console
 
-from retrieval.benchmark.run import Size, run
+from retrieval.benchmark.run import run
 from retrieval.benchmark.show import notes, tables
+from retrieval.benchmark.size import Size
 
 WIDTH = 140
 
@@ -21,7 +22,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--passages", type=int, default=10_000, help="rows of the table")
-        parser.add_argument("--agents", type=int, default=8, help="agents that share them")
+        parser.add_argument(
+            "--agents", type=int, default=0, help="agents that share them; 0: enough small ones"
+        )
         parser.add_argument("--rounds", type=int, default=120, help="how often each is timed")
         parser.add_argument("--documents", type=int, default=3, help="how many are ingested")
         parser.add_argument("--json", metavar="FILE", help="write the figures; - prints them alone")
@@ -49,6 +52,7 @@ class Command(BaseCommand):
 
 def _size(options: dict[str, Any]) -> Size:
     names = ("passages", "agents", "rounds", "documents")
-    if any(options[name] < 1 for name in names) or options["passages"] < 100:
-        raise CommandError("--passages is at least 100, the others at least 1.")
+    least = {"passages": 100, "agents": 0, "rounds": 1, "documents": 1}
+    if any(options[name] < least[name] for name in names):
+        raise CommandError(", ".join(f"--{name} is at least {n}" for name, n in least.items()))
     return Size(**{name: options[name] for name in names})

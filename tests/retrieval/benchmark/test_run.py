@@ -16,11 +16,13 @@ from rich.console import Console
 
 from dolphy import embedding
 from ingestion.analyse import analyse_passage
+from ingestion.graph import EXACT_UP_TO
 from ingestion.models import IndexedPassage
 from retrieval.benchmark import run, scratch, throughput
 from retrieval.benchmark.invent import Inventor
 from retrieval.benchmark.measure import Operation, in_turns
 from retrieval.benchmark.show import notes, tables
+from retrieval.benchmark.size import Size
 from tenants.models import Tenant
 
 
@@ -54,14 +56,20 @@ def test_invented_vectors_have_unit_length_and_invented_lexemes_are_the_analyser
 
 
 def test_the_sizes_fill_the_table_exactly_or_nearly() -> None:
-    small, large = run.Size(10_000, 8), run.Size(200_000, 40)
+    small, large = Size(10_000, 8), Size(200_000, 40)
     assert small.measured() == [30, 300, 1_000, 3_000, 5_000]
     assert large.measured()[-1] == 100_000
-    for size in (small, large):
+    for size in (small, large, Size(1_000_000)):
         agents = [*size.measured(), *size.others()]
-        assert len(agents) == size.agents
-        assert 0 <= size.passages - sum(agents) < size.agents
-    assert run.Size(100, 1).others() == []
+        assert size.agents in (0, len(agents))
+        assert 0 <= size.passages - sum(agents) < len(agents)
+    assert Size(100, 1).others() == []
+
+
+def test_other_agents_are_small_unless_their_number_is_given() -> None:
+    million = Size(1_000_000)
+    assert million.measured()[-1] == 300_000
+    assert max(million.others()) <= EXACT_UP_TO < max(Size(1_000_000, 20).others())
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +93,8 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any
     call_command("benchmark", passages=400, agents=4, rounds=4, documents=1, json="-", stdout=out)
     found = json.loads(out.getvalue())
     assert set(found["timings_ms"]) == {
-        "select_1", "vector_top40", "statement", "warm_retrieve", "cold_retrieve", "http_search",
+        "select_1", "own_index_top40", "vector_top40", "statement", "warm_retrieve",
+        "cold_retrieve", "http_search",
     }  # fmt: skip
     assert all(set(taken) == {"p50", "p95"} for taken in found["timings_ms"].values())
     assert {"passages_per_s", "embedder_alone_passages_per_s"} <= set(found["ingestion"])
@@ -99,6 +108,12 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any
         (300, 40, "graph"),
     ]
     assert agents[30]["recall_at_40"] == 1 and agents[300]["recall_at_40"] > 0.9
+    for row in agents.values():
+        assert set(row["own_index_top40"]) == set(row["vector_top40"]) == {"p50", "p95"}
+        ratios = row["ratios"]
+        of_bare = row["p50_ms"] / row["own_index_top40"]["p50"]
+        assert ratios["statement_to_own_index_top40_p50"] == pytest.approx(of_bare, abs=0.01)
+        assert row["processor_ms"]["statement"]["client"] > 0
     assert found["table"] >= 400
     assert not Tenant.objects.filter(pk=killed.pk).exists()
     assert not Tenant.objects.exists() and not IndexedPassage.objects.exists()
@@ -107,14 +122,26 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any
         printed.write(note)
     for table in tables(found):
         Console(file=printed, width=140).print(table)
-    for words in ("vector_top40", "recall@40", "as the table grows", "embedder busy", "--rounds 4"):
+    for words in (
+        "own_index_top40",
+        "vector_top40",
+        "recall@40",
+        "as the table grows",
+        "embedder busy",
+        "--rounds 4",
+    ):
         assert words in printed.getvalue()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_class WHERE relname LIKE '%%passage_graph%%'")
+        cursor.execute(
+            "SELECT count(*) FROM pg_class WHERE relname LIKE '%passage_graph%' "
+            "OR relname LIKE 'own_index%'"
+        )
+        assert cursor.fetchone() == (0,)
+        cursor.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'benchmark-%'")
         assert cursor.fetchone() == (0,)
 
 
-def of_a_run(size: run.Size, ingested: int = 64, other_tenants: int = 477) -> dict[str, Any]:
+def of_a_run(size: Size, ingested: int = 64, other_tenants: int = 477) -> dict[str, Any]:
     """As much of a run's figures as the notes read."""
     own = sum(size.measured()) + sum(size.others()) + ingested
     return {
@@ -127,19 +154,19 @@ def of_a_run(size: run.Size, ingested: int = 64, other_tenants: int = 477) -> di
 
 
 def test_a_table_that_is_not_as_large_as_was_asked_for_says_why() -> None:
-    holds, short = notes(of_a_run(run.Size(3_000, 3)))
+    holds, short = notes(of_a_run(Size(3_000, 3)))
     assert "1,871 passages: 1,330 of the 3 measured agents, 0 of other agents" in holds
     assert "64 that it ingested, 477 of other tenants" in holds
     assert "3,000 were asked for" in short and "remaining 1,670" in short
-    assert len(list(notes(of_a_run(run.Size(10_000, 8))))) == 1
+    assert len(list(notes(of_a_run(Size(10_000, 8))))) == 1
 
 
 def test_few_rounds_are_warned_of() -> None:
-    _, warning = notes(of_a_run(run.Size(10_000, 8, rounds=20)))
+    _, warning = notes(of_a_run(Size(10_000, 8, rounds=20)))
     assert "--rounds 20" in warning and "cold_retrieve was timed 3 times" in warning
 
 
-@pytest.mark.parametrize("wrong", [{"passages": 99}, {"agents": 0}, {"rounds": 0}])
+@pytest.mark.parametrize("wrong", [{"passages": 99}, {"agents": -1}, {"rounds": 0}])
 def test_sizes_that_measure_nothing_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(CommandError):
         call_command("benchmark", **wrong)

@@ -1,12 +1,12 @@
 """Re-embed: an agent's passages get a new index beside the old one, which then takes its place.
 
-    begin or resume → fill → count, graph, statistics → fill what changed → probe → switch
+    begin or resume → fill → count, graph, statistics → fill what changed → words → probe → switch
 
 What is missing is asked of the database: passages that the serving index holds and the new one does
 not (`fill.py`). So a run that was stopped goes on where it was, and documents that are added,
 replaced or deleted meanwhile need no bookkeeping: ingestion goes on with the serving index, new
 passages are missing, and deleted ones leave both by cascade. The switch is made when nothing is
-missing, under the lock that every swap takes.
+missing, under the lock that every swap takes. A new analyser counts the documents' words anew too.
 
 A search reads the serving index once, and embeds its question in that index's space, so no search
 mixes two. The old index is removed later (`retired.py`), when no search can be reading it.
@@ -31,6 +31,7 @@ from ingestion.fill import Done, Filling, Progress, lock, rows_of, serving
 from ingestion.indexes import space_of, space_row
 from ingestion.models import Index
 from ingestion.probe import probe_index
+from ingestion.respell import respell
 from ingestion.retired import remove
 from tenants.models import Agent
 
@@ -89,6 +90,8 @@ def reembed(
         filling.run()
         _prepare(agent, index)
         filling.run()
+        if _is_stale(serving(agent)):
+            respell(agent, embedder)
         _probe(index)
         while not _switch(filling):
             filling.run()
@@ -98,8 +101,12 @@ def reembed(
 def wanted(agent: Agent, embedder: Embedder, *, again: bool = False) -> bool:
     """Whether the serving index is in another space, doubted, or of an older analyser."""
     index = serving(agent)
-    stale = rows_of(index).exclude(analyser=ANALYSER_VERSION).exists()
-    return again or space_of(index) != embedder.space or not index.trusted or stale
+    elsewhere = space_of(index) != embedder.space
+    return again or elsewhere or not index.trusted or _is_stale(index)
+
+
+def _is_stale(index: Index) -> bool:
+    return rows_of(index).exclude(analyser=ANALYSER_VERSION).exists()
 
 
 def _begin(agent: Agent, embedder: Embedder, *, again: bool, restart: bool) -> Index:

@@ -69,7 +69,7 @@ def swap(job: IngestionJob, index: Index, prepared: Prepared) -> None:
         _clear(document)
         ids = _write_passages(document, prepared.segments)
         _write_index_rows(document, index, ids, prepared)
-        _write_words(document, prepared.words)
+        write_words(document, prepared.words)
         _describe(document, job, prepared)
         _count(index, (len(ids) - removed) if document.enabled else 0)
         if not job.succeed():
@@ -186,7 +186,8 @@ def _write_index_rows(
     index_rows(document, index, rows)
 
 
-def _write_words(document: Document, words: Counter[tuple[str, str]]) -> None:
+def write_words(document: Document, words: Counter[tuple[str, str]]) -> None:
+    """COPY (folded, surface) pairs with their counts; the document has none before."""
     with (
         connection.cursor() as cursor,
         cursor.copy(

@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from dolphy import embedding
 from dolphy.embedding import SpaceNotServed
-from ingestion import graph, reembed, swap
+from ingestion import graph, reembed, respell, swap
 from ingestion.analyse import ANALYSER_VERSION
 from ingestion.documents import delete, set_enabled
 from ingestion.errors import IndexRetired, SpaceMismatch
@@ -34,6 +34,7 @@ from ingestion.models import (
     IndexedPassage,
     IngestionJob,
     Passage,
+    Word,
     serving_index,
 )
 from ingestion.probe import probe_index
@@ -387,6 +388,51 @@ def test_a_new_analyser_rewrites_the_lexemes_and_embeds_nothing(
     passages = [text for text in embedding_server.embedded if text.count("\n")]
     assert len(passages) == 8  # the probe of the new index, and nothing else
     assert "0 texts embedded, 200 vectors copied" in " ".join(out.getvalue().split())
+
+
+def words() -> set[tuple[Any, ...]]:
+    columns = ("tenant", "agent", "document", "folded", "surface", "count")
+    return set(Word.objects.values_list(*columns))
+
+
+def test_a_new_analyser_counts_the_words_anew_as_an_ingestion_would(
+    agent: Agent, embedding_server: EmbeddingServer, settings: Any
+) -> None:
+    embedding_server.configure(settings)
+    ingested = words()
+    assert len(ingested) > 20
+    Word.objects.filter(folded="sure-").delete()
+    Word.objects.filter(folded="gundur").update(surface="gundur", count=9)
+    rows(index_of(agent)).update(analyser=0)
+    reembed.reembed(agent)
+    assert words() == ingested
+
+
+def test_another_space_alone_leaves_the_words_as_they_are(agent: Agent) -> None:
+    Word.objects.filter(folded="gundur").update(count=9)
+    before = words()
+    reembed.reembed(agent)
+    assert words() == before
+
+
+def test_a_document_that_is_replaced_meanwhile_keeps_its_new_words(
+    agent: Agent, embedding_server: EmbeddingServer, settings: Any, monkeypatch: Any
+) -> None:
+    embedding_server.configure(settings)
+    rows(index_of(agent)).update(analyser=0)
+    count = respell._words
+
+    def counted_late(*args: Any) -> Any:
+        found = count(*args)
+        if not Word.objects.filter(folded="yepyeni").exists():
+            ingest_text(agent, "0.md", "# Yeni\n\nYepyeni bir metin.")
+        return found
+
+    monkeypatch.setattr(respell, "_words", counted_late)
+    reembed.reembed(agent)
+    replaced = Word.objects.filter(document__uri="0.md").values_list("folded", flat=True)
+    assert "yepyeni" in replaced
+    assert "gundur" not in replaced
 
 
 def test_there_is_nothing_to_do_in_the_same_space_unless_it_is_asked_for_or_doubted(

@@ -48,7 +48,7 @@ def fails_at(monkeypatch: pytest.MonkeyPatch, step: str, error: Exception) -> No
     monkeypatch.setattr(module, step, broken)
 
 
-@pytest.mark.parametrize("step", ["_write_passages", "_write_index_rows", "_write_words", "_count"])
+@pytest.mark.parametrize("step", ["_write_passages", "_write_index_rows", "write_words", "_count"])
 def test_a_swap_that_fails_half_way_changes_nothing(
     agent: Agent, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

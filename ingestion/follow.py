@@ -28,21 +28,27 @@ def follow(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]
     ids = [job.pk for job in jobs]
     with _bar(console) as bar:
         documents = bar.add_task("documents", total=len(ids))
+        pages = bar.add_task("pages read", total=None, visible=False)
         passages = bar.add_task("passages embedded", total=None)
         for poll in count(1):
             now = _read(ids)
             bar.update(documents, completed=sum(job.is_finished for job in now))
-            bar.update(
-                passages,
-                completed=sum(job.done for job in now),
-                total=sum(job.total for job in now) or None,
-            )
+            read, known = _progress(job for job in now if job.counts_pages)
+            bar.update(pages, completed=read, total=known, visible=bool(known))
+            done, known = _progress(job for job in now if not job.counts_pages)
+            bar.update(passages, completed=done, total=known)
             if all(job.is_finished for job in now):
                 break
             if poll % SWEEP_EVERY == 0:
                 send_missing()
             time.sleep(POLL_SECONDS)
     return now
+
+
+def _progress(jobs: Iterable[IngestionJob]) -> tuple[int, int | None]:
+    """What is done of what is known; None while nothing is."""
+    counts = [(job.done, job.total) for job in jobs]
+    return sum(done for done, _ in counts), sum(total for _, total in counts) or None
 
 
 def do_here(jobs: Sequence[IngestionJob], console: Console) -> list[IngestionJob]:

@@ -13,6 +13,7 @@ long job makes room between two batches for a tenant who waits.
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ from ingestion.indexes import index_for, space_of
 from ingestion.models import Document, Index, IngestionJob
 from ingestion.parsing import ParsedDocument, parse
 from ingestion.parsing.errors import NoContent
+from ingestion.parsing.progress import Progress
 from ingestion.queue import enqueue
 from ingestion.quotas import check_passages
 from ingestion.segment import Segment, segment
@@ -41,6 +43,7 @@ from ingestion.unfinished import keep, take
 
 logger = logging.getLogger(__name__)
 Stage = IngestionJob.Stage
+REPORT_SECONDS = 1.0  # between two reports of the pages read
 
 
 def ingest_next() -> IngestionJob | None:
@@ -112,11 +115,11 @@ def _ingest(job: IngestionJob, turn: Turn) -> None:
 
 
 def _prepare(job: IngestionJob, embedder: embedding.Embedder) -> Prepared:
-    _at(job, Stage.PARSING)
-    parsed = parse(files.read(job.file), job.name)
+    _at(job, Stage.PARSING, 0, 0)
+    parsed = parse(files.read(job.file), job.name, progress=_pages_read(job))
     title = job.document.given_title or parsed.title or job.name
 
-    _at(job, Stage.SEGMENTING)
+    _at(job, Stage.SEGMENTING, 0, 0)
     segments = segment(
         parsed, title=title, count_tokens=embedder.count_tokens, max_tokens=embedder.max_tokens
     )
@@ -126,6 +129,19 @@ def _prepare(job: IngestionJob, embedder: embedding.Embedder) -> Prepared:
 
     _at(job, Stage.ANALYSING)
     return _analyse(job, parsed, title, segments)
+
+
+def _pages_read(job: IngestionJob) -> Progress:
+    """Reports at most once in a while: a row is not written for each of a thousand pages."""
+    due = time.monotonic() + REPORT_SECONDS
+
+    def progress(done: int, total: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            _at(job, Stage.PARSING, done, total)
+            due = time.monotonic() + REPORT_SECONDS
+
+    return progress
 
 
 def _embed(

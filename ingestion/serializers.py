@@ -59,6 +59,7 @@ class JobErrorSerializer(serializers.Serializer):
 class JobSerializer(serializers.ModelSerializer):
     agent = serializers.UUIDField(source="agent_id", read_only=True)
     document = serializers.UUIDField(source="document_id", read_only=True)
+    unit = serializers.SerializerMethodField()
     error = serializers.SerializerMethodField()
 
     class Meta:
@@ -72,6 +73,7 @@ class JobSerializer(serializers.ModelSerializer):
             "stage",
             "done",
             "total",
+            "unit",
             "attempts",
             "error",
             "created_at",
@@ -79,6 +81,10 @@ class JobSerializer(serializers.ModelSerializer):
             "finished_at",
         ]
         read_only_fields = fields
+
+    def get_unit(self, job: IngestionJob) -> str:
+        """What `done` and `total` count: pages while the file is read, then passages."""
+        return "pages" if job.counts_pages else "passages"
 
     @extend_schema_field(JobErrorSerializer(allow_null=True))
     def get_error(self, job: IngestionJob) -> dict[str, str] | None:

@@ -107,6 +107,11 @@ class IngestionJob(TenantOwned):
         return f"{self.name}: {self.state}"
 
     @property
+    def counts_pages(self) -> bool:
+        """Whether `done` and `total` are pages read; in all other stages they are passages."""
+        return self.stage == self.Stage.PARSING
+
+    @property
     def is_finished(self) -> bool:
         return self.state not in self.OPEN
 

@@ -27,11 +27,13 @@ from .odt import read_odt
 from .pairs import read_json
 from .pdf import read_pdf
 from .pptx import read_pptx
+from .progress import Progress, silent
 from .rtf import read_rtf
 from .text import read_text
 from .xlsx import read_xlsx
 
 Reader = Callable[[bytes, Limits], Reading]
+PagedReader = Callable[[bytes, Limits, Progress], Reading]
 
 READERS: dict[str, Reader] = {
     kinds.TEXT: read_text,
@@ -48,6 +50,8 @@ READERS: dict[str, Reader] = {
     kinds.EPUB: read_epub,
     kinds.EML: read_eml,
 }
+# Those whose pages take long enough to be told of one by one.
+PAGED: dict[str, PagedReader] = {kinds.PDF: read_pdf}
 _SAMPLE = 400_000
 
 
@@ -57,8 +61,10 @@ def parse(
     *,
     media_type: str | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
+    progress: Progress = silent,
 ) -> ParsedDocument:
     """Read one file. `name` is its file name, used for a title and to tell kinds of text apart.
+    `progress` is told in pages while those are read one by one.
 
     Raises a subclass of `errors.ParsingError`; one raised after reading has `report` in `context`.
     An archive is not a document: give its `members` one by one.
@@ -69,7 +75,8 @@ def parse(
         raise UnsupportedMediaType(
             "An archive's files are read one by one." if kind == kinds.ZIP else ""
         )
-    reading = reader(data, limits)
+    paged = PAGED.get(kind)
+    reading = paged(data, limits, progress) if paged else reader(data, limits)
     report = _report(reading, kind)
     _judge(reading, report, limits)
     return ParsedDocument(_title(reading, name, kind), reading.blocks, report, reading.pairs)

@@ -23,6 +23,7 @@ from .ocr import recognise, tesseract_is_installed
 from .pdf_furniture import remove_furniture
 from .pdf_layout import Paragraph, TableItem, read_layout
 from .pdf_page import PageText, read_page
+from .progress import Pages, Progress, silent
 from .tables import looks_like_header, table_block
 
 _LARGER = 1.12
@@ -33,11 +34,11 @@ _SAME_SIZE = 0.8
 Item = Paragraph | TableItem
 
 
-def read_pdf(data: bytes, limits: Limits) -> Reading:
+def read_pdf(data: bytes, limits: Limits, progress: Progress = silent) -> Reading:
     """The blocks of a PDF. Raises PasswordProtected, BrokenFile, or TooComplex."""
     document = _open(data)
     try:
-        return _read(document, limits)
+        return _read(document, limits, progress)
     finally:
         document.close()
 
@@ -51,17 +52,19 @@ def _open(data: bytes) -> PdfDocument:
         raise BrokenFile() from error
 
 
-def _read(document: PdfDocument, limits: Limits) -> Reading:
+def _read(document: PdfDocument, limits: Limits, progress: Progress) -> Reading:
     count = len(document)
     if count > limits.max_pages:
         raise TooComplex(f"It has {count:,} pages; {limits.max_pages:,} can be read at a time.")
-    pages, broken = _pages(document, limits)
+    counter = Pages(count, progress)
+    pages, broken = _pages(document, limits, counter)
     blank = [page.number for page in pages if not page.runs]
     removed = remove_furniture(pages)
     items = [item for page in pages for item in read_layout(page)]
     blocks = list(_blocks(_joined(items)))
     scanned = [number for number in blank if _has_picture(document, number)]
-    recognised, unread, warnings = _recognise(document, scanned, limits)
+    counter.more(len(blank) - len(scanned))  # there is nothing on those
+    recognised, unread, warnings = _recognise(document, scanned, limits, counter)
     warnings += tuple(f"Page {number} is damaged and was left out." for number in broken)
     if recognised:
         blocks = sorted([*blocks, *recognised], key=lambda block: block.page or 0)
@@ -76,8 +79,11 @@ def _read(document: PdfDocument, limits: Limits) -> Reading:
     )
 
 
-def _pages(document: PdfDocument, limits: Limits) -> tuple[list[PageText], list[int]]:
-    """All pages that can be read, and the numbers of those that cannot."""
+def _pages(
+    document: PdfDocument, limits: Limits, counter: Pages
+) -> tuple[list[PageText], list[int]]:
+    """All pages that can be read, and the numbers of those that cannot. Those without text are
+    not done yet."""
     deadline = Deadline(limits.seconds)
     pages, broken, characters = [], [], 0
     for number in range(1, len(document) + 1):
@@ -86,12 +92,15 @@ def _pages(document: PdfDocument, limits: Limits) -> tuple[list[PageText], list[
             page = document[number - 1]
         except PdfiumError:
             broken.append(number)
+            counter.more()
             continue
         pages.append(read_page(page, number))
         page.close()
         characters += sum(len(run.text) for run in pages[-1].runs)
         if characters > limits.max_characters:
             raise TooComplex(f"It holds more than {limits.max_characters:,} characters.")
+        if pages[-1].runs:
+            counter.more()
     if broken and not pages:
         raise BrokenFile()
     return pages, broken
@@ -107,21 +116,24 @@ def _has_picture(document: PdfDocument, number: int) -> bool:
 
 
 def _recognise(
-    document: PdfDocument, scanned: Sequence[int], limits: Limits
+    document: PdfDocument, scanned: Sequence[int], limits: Limits, counter: Pages
 ) -> tuple[list[Block], list[int], tuple[str, ...]]:
     """`(blocks, pages that stay without text, warnings)` of pages that are pictures."""
     if not scanned:
         return [], [], ()
     if not limits.ocr or not tesseract_is_installed():
+        counter.more(len(scanned))
         return [], list(scanned), ("Scanned pages were not read: OCR is not installed.",)
     blocks: list[Block] = []
     unread = list(scanned[limits.max_ocr_pages :])
+    counter.more(len(unread))
     deadline = Deadline(limits.seconds)
     for number in scanned[: limits.max_ocr_pages]:
         found = [] if deadline.passed else recognise(document[number - 1], limits.ocr_page_seconds)
         blocks.extend(replace(block, page=number) for block in found)
         if not found:
             unread.append(number)
+        counter.more()
     return blocks, unread, (f"{len(scanned)} scanned pages were read by OCR; check their text.",)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
@@ -9,6 +10,7 @@ import openai._base_client
 import psycopg
 import pytest
 from django.db import OperationalError
+from pypdfium2 import PdfDocument
 
 from dolphy.embedding import EmbedderUnavailable
 from ingestion import errors
@@ -21,9 +23,11 @@ from retrieval.retrieve import retrieve
 from tenants.models import Agent, Tenant
 from tests.embedding_server import EmbeddingServer, Fault
 from tests.factories import ingest_text, make_agent
+from tests.ingestion.parsing.golden import DOCUMENTS
 
 State = IngestionJob.State
 TEXT = "# İade\n\nİade süresi 14 gündür.\n\n# Kargo\n\nKargo ücreti 50 liradır."
+GUIDE = DOCUMENTS / "pdf" / "teslimat-rehberi.pdf"
 GARBLED = ("Ã\x84Â°ade sÃ¼resi Ã¼rÃ¼nÃ¼n Ã§Ä±kÄ±ÅŸÄ± " * 40).encode()
 
 
@@ -92,6 +96,72 @@ def test_progress_never_goes_back_within_an_attempt(
         "parsing", "segmenting", "analysing", "embedding", "indexing"
     ]  # fmt: skip
     assert {total for _, _, total in seen[4:]} == {8}
+
+
+def pages_of_pdf(count: int) -> bytes:
+    """A PDF of so many pages of text."""
+    document = PdfDocument.new()
+    while len(document) < count:
+        document.import_pages(PdfDocument(GUIDE), [len(document) % 3])
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
+    """What is written into the job's row of its progress, as it comes."""
+    seen: list[tuple[str, int, int]] = []
+    real = IngestionJob.progress
+
+    def progress(job: IngestionJob, stage: str, done: int = 0, total: int = 0) -> bool:
+        result = real(job, stage, done, total)
+        row = IngestionJob.objects.get(pk=job.pk)
+        seen.append((row.stage, row.done, row.total))
+        return result
+
+    monkeypatch.setattr(IngestionJob, "progress", progress)
+    return seen
+
+
+def test_the_pages_of_a_pdf_are_reported_while_it_is_read(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "REPORT_SECONDS", 0.0)
+    seen = reports(monkeypatch)
+    job = upload(agent, pages_of_pdf(30), "rehber.pdf")
+    pages = [(done, total) for stage, done, total in seen if stage == "parsing"]
+    assert pages[0] == (0, 0)
+    assert pages[1:] == sorted(set(pages[1:])) and len(pages) > 20
+    assert pages[-1] == (30, 30)
+    passages = [(done, total) for stage, done, total in seen if stage != "parsing"]
+    assert passages[:2] == [(0, 0), (0, 0)]  # pages are not taken for passages
+    done, total = passages[-1]
+    assert 0 < done == total <= job.document.passage_count  # a text is embedded once
+
+
+def test_a_row_is_not_written_for_every_page(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "REPORT_SECONDS", 3600.0)
+    seen = reports(monkeypatch)
+    upload(agent, pages_of_pdf(30), "rehber.pdf")
+    assert [stage for stage, _, _ in seen].count("parsing") == 1
+
+
+def test_a_job_cancelled_while_its_file_is_read_stops_there(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "REPORT_SECONDS", 0.0)
+    real = IngestionJob.progress
+
+    def progress(job: IngestionJob, stage: str, done: int = 0, total: int = 0) -> bool:
+        assert stage == "parsing" and done <= 2
+        if done == 2:
+            IngestionJob.objects.get(pk=job.pk).cancel()
+        return real(job, stage, done, total)
+
+    monkeypatch.setattr(IngestionJob, "progress", progress)
+    job = upload(agent, pages_of_pdf(30), "rehber.pdf")
+    assert (job.state, job.stage, job.done, job.total) == (State.CANCELLED, "parsing", 1, 30)
+    assert not Passage.objects.exists()
 
 
 # What cannot become passages

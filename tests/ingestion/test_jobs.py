@@ -482,7 +482,9 @@ def test_a_job_that_gave_way_is_not_parsed_again_in_the_same_process(
 ) -> None:
     names: list[str] = []
     real = flow.parse
-    monkeypatch.setattr(flow, "parse", lambda data, name: (names.append(name), real(data, name))[1])
+    monkeypatch.setattr(
+        flow, "parse", lambda data, name, **told: (names.append(name), real(data, name, **told))[1]
+    )
     many(agent, monkeypatch, batches=2 * BATCHES_A_TURN)
     Turn.objects.create(tenant=other.tenant, served_at=timezone.now())
     upload(other, "kısa.md")

@@ -49,6 +49,15 @@ def test_an_upload_answers_with_its_document_and_its_job(acme: World) -> None:
     assert get(acme, f"/documents/{document['id']}").json() == document
 
 
+def test_a_job_says_what_its_progress_counts(acme: World) -> None:
+    reading = make_job(acme.document, "paused", stage="parsing", done=40, total=1000)
+    embedding = make_job(acme.document, "paused", stage="embedding", done=3, total=8)
+    shown = [get(acme, f"/jobs/{job.pk}").json() for job in (reading, embedding)]
+    assert [(one["done"], one["total"], one["unit"]) for one in shown] == [
+        (40, 1000, "pages"), (3, 8, "passages")
+    ]  # fmt: skip
+
+
 def test_an_upload_without_a_uri_is_known_by_its_name(acme: World) -> None:
     assert upload(acme, name="teslimat.md").json()["document"]["uri"] == "teslimat.md"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 
 import pytest
 from pypdfium2 import PdfDocument
@@ -16,6 +17,7 @@ from ingestion.parsing import (
     PasswordProtected,
     TooComplex,
     parse,
+    pdf,
 )
 from ingestion.parsing.ocr import tesseract_is_installed
 from ingestion.parsing.pdf_page import Rule, Run
@@ -165,6 +167,55 @@ def test_empty_pages_are_reported_and_refused() -> None:
         parse(blank_pdf(3))
 
     assert caught.value.context["report"]["pages_without_text"] == [1, 2, 3]
+
+
+def told(data: bytes, limits: Limits = Limits()) -> list[tuple[int, int]]:  # noqa: B008
+    """What is said of the progress while a file is read."""
+    steps: list[tuple[int, int]] = []
+    with suppress(NoContent):
+        parse(data, limits=limits, progress=lambda done, total: steps.append((done, total)))
+    return steps
+
+
+def test_progress_counts_the_pages_read_of_all_there_are() -> None:
+    assert told((PDFS / "teslimat-rehberi.pdf").read_bytes()) == [(n, 4) for n in range(5)]
+
+
+def with_scanned_pages(pages: int) -> bytes:
+    """A page of text, one without anything, and pictures of pages."""
+    document = PdfDocument.new()
+    document.import_pages(PdfDocument(PDFS / "teslimat-rehberi.pdf"), [0])
+    document.new_page(595, 842)
+    for _ in range(pages):
+        document.import_pages(PdfDocument(SCANNED))
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def test_a_scanned_page_counts_only_when_its_text_was_recognised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[tuple[int, int]] = []
+    when: list[tuple[int, int]] = []
+    monkeypatch.setattr(pdf, "tesseract_is_installed", lambda: True)
+    monkeypatch.setattr(pdf, "recognise", lambda page, seconds: when.append(steps[-1]) or [])
+    parse(with_scanned_pages(3), progress=lambda done, total: steps.append((done, total)))
+    assert when == [(2, 5), (3, 5), (4, 5)]
+    assert steps[-1] == (5, 5)
+
+
+def test_scanned_pages_that_nobody_reads_are_done_with() -> None:
+    assert told(with_scanned_pages(3), Limits(ocr=False))[-1] == (5, 5)
+
+
+def test_what_progress_raises_ends_the_reading() -> None:
+    def enough(done: int, total: int) -> None:
+        if done == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        parse((PDFS / "teslimat-rehberi.pdf").read_bytes(), progress=enough)
 
 
 def test_time_is_bounded() -> None:

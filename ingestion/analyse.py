@@ -9,9 +9,11 @@ what comes out of here and `ANALYSER_VERSION` goes up.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from ingestion.analysis import codes
 from ingestion.analysis.fold import clean, fold, lower
@@ -29,7 +31,7 @@ from ingestion.analysis.tokens import (
     Token,
     tokens_of,
 )
-from ingestion.analysis.vocabulary import surface_forms
+from ingestion.analysis.vocabulary import count_surface_forms, surface_forms, words_of
 
 __all__ = [
     "ANALYSER_VERSION",
@@ -38,9 +40,11 @@ __all__ = [
     "UnknownLanguage",
     "analyse_passage",
     "analyse_question",
+    "count_surface_forms",
     "normalise",
     "question_pairs",
     "surface_forms",
+    "words_of",
 ]
 
 ANALYSER_VERSION = 1
@@ -48,6 +52,8 @@ ANALYSER_VERSION = 1
 _LONGEST_WORD = 60
 _LONGEST_CODE = 10
 _LONGEST_LEXEME = 255
+_SURELY_SHORT = _LONGEST_LEXEME // 4  # a character has four bytes at most
+_LETTERS = re.compile(r"[^\W_]+")
 _AFTER_NUMBERS = """
 a ar da daki dan de deki den e er i in inci incu lar ler li lik lu luk nci ncu nin nun si su ta tan
 te ten un uncu unu ye ya yi yu yla yle
@@ -86,15 +92,11 @@ def analyse_passage(text: str, language: str = "tr") -> Lexemes:
     stemmer(language)
     found = tokens_of(text)
     stemmed = {lexeme for lexeme, _, _ in neighbours(found, language)}
-    plain: set[str] = set()
-    previous: Token | None = None
-    for token in found:
-        forms = _passage_forms(token.kind, token.text, language)
+    plain = {_joined_code(*two) for two in pairwise(found)}
+    for kind, word in {(token.kind, token.text) for token in found}:
+        forms = _passage_forms(kind, word, language)
         stemmed.update(forms.stemmed)
         plain.update(forms.plain)
-        if joined := _joined_code(previous, token):
-            plain.add(joined)
-        previous = token
     return Lexemes(_kept(stemmed), _kept(plain))
 
 
@@ -130,19 +132,19 @@ def question_pairs(text: str, language: str = "tr", *, limit: int = 16) -> tuple
 
 def normalise(text: str) -> str:
     """Text by which exact duplicates are known: case, spacing and punctuation do not count."""
-    kept = (letter if letter.isalnum() else " " for letter in lower(clean(text), "tr"))
-    return " ".join("".join(kept).split())
+    return " ".join(_LETTERS.findall(lower(clean(text), "tr")))
 
 
 def _kept(lexemes: set[str]) -> tuple[str, ...]:
     """Sorted, within PostgreSQL's limits: no NUL (`clean` removed them), bounded bytes."""
-    bounded = (lexeme.encode()[:_LONGEST_LEXEME].decode(errors="ignore") for lexeme in lexemes)
-    return tuple(sorted(set(filter(None, bounded))))
+    if any(len(lexeme) > _SURELY_SHORT for lexeme in lexemes):
+        lexemes = {lexeme.encode()[:_LONGEST_LEXEME].decode(errors="ignore") for lexeme in lexemes}
+    return tuple(sorted(filter(None, lexemes)))
 
 
-def _joined_code(previous: Token | None, token: Token) -> str:
+def _joined_code(previous: Token, token: Token) -> str:
     """`TR 1234` is the code `tr1234` as well; empty when the two are not a code."""
-    if previous is None or previous.kind != WORD or token.kind != WORD:
+    if not token.text[0].isdigit() or previous.kind != WORD or token.kind != WORD:
         return ""
     letters, digits = previous.text, token.text.partition("'")[0]
     adjacent = token.start == previous.start + len(letters) + 1

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dolphy import embedding
 from dolphy.errors import DolphyError, Unavailable
 from ingestion import files
-from ingestion.analyse import analyse_passage, normalise, surface_forms
+from ingestion.analyse import analyse_passage, count_surface_forms, normalise, words_of
 from ingestion.embed import forget, text_key, vectors_for
 from ingestion.errors import DatabaseUnavailable, JobLost, PassagesRefused, WorkerDied
 from ingestion.faults import is_database_away, put_back
@@ -171,11 +171,12 @@ def _analyse(
     job: IngestionJob, parsed: ParsedDocument, title: str, segments: tuple[Segment, ...]
 ) -> Prepared:
     language = job.agent.language
-    words: Counter[tuple[str, str]] = Counter()
+    words: Counter[str] = Counter()
     lexemes = []
     for part in segments:
-        lexemes.append(analyse_passage(part.whole, language))
-        words.update(surface_forms(part.whole, language))
+        whole = part.whole
+        lexemes.append(analyse_passage(whole, language))
+        words.update(words_of(whole))
     return Prepared(
         title=title,
         media_type=parsed.report.media_type,
@@ -184,7 +185,7 @@ def _analyse(
         segments=segments,
         lexemes=lexemes,
         same_text=[text_key(normalise(part.text)) for part in segments],
-        words=words,
+        words=count_surface_forms(words, language),
     )
 
 

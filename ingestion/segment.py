@@ -254,8 +254,8 @@ def _spans(text: str, room: int, count: CountTokens) -> Iterator[str]:
     """Consecutive spans of at most `room` tokens, cut between words, inside one if need be."""
     rest = text.strip()
     while rest:
-        head = rest[: room * 8]
-        while (size := count(head)) > room:
+        head = rest[: max(1, room * 8)]
+        while (size := count(head)) > room and len(head) > 1:  # a character is not cut
             head = head[: max(1, min(len(head) - 1, int(len(head) * room / size)))]
         if len(head) < len(rest) and (space := head.rfind(" ")) > 0:
             head = head[:space]

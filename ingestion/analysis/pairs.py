@@ -9,6 +9,7 @@ measured.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from ingestion.analysis.fold import fold
 from ingestion.analysis.stopwords import stop_words
@@ -21,13 +22,21 @@ _LONGEST = 40
 
 def neighbours(tokens: Iterable[Token], language: str) -> Iterator[tuple[str, Token, Token]]:
     """(lexeme, first, second) of every two meaningful tokens in a row."""
-    stops = stop_words(language)
-    before: tuple[str, Token] | None = None
+    last = ""
+    before: Token | None = None
     for token in tokens:
-        folded = fold(token.text[:_LONGEST].partition("'")[0].replace("-", ""))
-        if not folded or folded in stops:
+        key = _key(token.text[:_LONGEST], language)
+        if not key:
             continue
-        key = folded[:_PREFIX] if folded.isalpha() else folded
-        if before is not None and before[0] != key:
-            yield "+".join(sorted((before[0], key))), before[1], token
-        before = key, token
+        if before is not None and last != key:
+            yield f"{last}+{key}" if last < key else f"{key}+{last}", before, token
+        last, before = key, token
+
+
+@lru_cache(maxsize=32_768)
+def _key(text: str, language: str) -> str:
+    """What a word contributes to a pair; empty when it means nothing."""
+    folded = fold(text.partition("'")[0].replace("-", ""))
+    if folded in stop_words(language):
+        return ""
+    return folded[:_PREFIX] if folded.isalpha() else folded

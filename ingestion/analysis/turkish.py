@@ -12,6 +12,7 @@ the suffix.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ingestion.analysis.fold import fold
 from ingestion.analysis.snowball import snowball
@@ -55,7 +56,11 @@ _LONGEST_ROOT = max(map(len, _ROOTS))
 
 def turkish_stems(word: str) -> tuple[str, ...]:
     """The stem of a word, folded or not, and its first five letters; both folded."""
-    folded = fold(word)
+    return _stems(fold(word))
+
+
+@lru_cache(maxsize=32_768)
+def _stems(folded: str) -> tuple[str, ...]:
     stem = _root(folded) or _repaired(snowball("turkish", folded), folded)
     return tuple(dict.fromkeys((stem, folded[:PREFIX])))
 

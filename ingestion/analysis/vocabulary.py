@@ -8,7 +8,8 @@ with another suffix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ingestion.analysis.fold import fold, lower
@@ -26,15 +27,48 @@ def surface_forms(text: str, language: str = "tr") -> Iterator[tuple[str, str]]:
     """
     for token in tokens_of(text):
         if token.kind == WORD:
-            for part in token.text.split("-"):
-                word = part.partition("'")[0]
-                if word.isalpha() and not _shouted(word) and len(word) <= _LONGEST_WORD:
-                    yield from _pairs(lower(word, language), language)
+            for surface in _spelled(token.text, language):
+                yield from _pairs(surface, language)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text as `count_surface_forms` wants them counted."""
+    return [token.text for token in tokens_of(text) if token.kind == WORD]
+
+
+def count_surface_forms(words: Mapping[str, int], language: str = "tr") -> Counter[tuple[str, str]]:
+    """What `surface_forms` yields for texts of these words, counted. A word is looked at once,
+    however often it stands there."""
+    surfaces: Counter[str] = Counter()
+    for word, count in words.items():
+        for surface in _spelled(word, language):
+            surfaces[surface] += count
+    pairs: Counter[tuple[str, str]] = Counter()
+    for surface, count in surfaces.items():
+        for pair in _pairs(surface, language):
+            pairs[pair] += count
+    return pairs
 
 
 def beginning(folded: str, length: int) -> str:
     """The key of the first `length` letters of a folded word."""
     return folded[:length] + "-"
+
+
+def _spelled(text: str, language: str) -> tuple[str, ...]:
+    remembered = _surfaces if len(text) <= _LONGEST_WORD else _surfaces.__wrapped__
+    return remembered(text, language)
+
+
+@lru_cache(maxsize=32_768)
+def _surfaces(text: str, language: str) -> tuple[str, ...]:
+    """What a token teaches of spelling: its parts in lower case, without their suffixes."""
+    words = (part.partition("'")[0] for part in text.split("-"))
+    return tuple(
+        lower(word, language)
+        for word in words
+        if word.isalpha() and not _shouted(word) and len(word) <= _LONGEST_WORD
+    )
 
 
 @lru_cache(maxsize=100_000)

@@ -42,3 +42,25 @@ def test_what_is_made_safe_means_the_same_to_the_model(text: str) -> None:
 
 def test_nul_becomes_a_space() -> None:
     assert safe("a\0b") == "a b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "a",
+        "İade süresi kaç gün? On dört gün; 1.250,50 TL'ye kadar.",
+        "iki  boşluk\nve\n\nsatır",
+        "sonunda boşluk ",
+        "sekme\tve\u00a0bölünmez boşluk",
+        "yumuşak\u00adtire ve \u200b görünmez",
+        "birleşen i\u0307 ve yalnız \u0301",
+        "日本語 文字 و عربي",
+        "x" * 300 + " çekoslovakyalılaştıramadıklarımızdanmışsınızcasına",
+        "https://example.com/a?b=c&d=%20 (TR-1234) [şu] {bu} <o> \\ | ~",
+    ],
+)
+def test_tokens_counted_by_words_are_those_that_the_engine_counts(text: str) -> None:
+    embedder = NanoEmbedder()
+    assert embedder.count_tokens(text) == embedder._model.token_count(safe(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
@@ -14,9 +15,11 @@ from ingestion.analyse import (
     UnknownLanguage,
     analyse_passage,
     analyse_question,
+    count_surface_forms,
     normalise,
     question_pairs,
     surface_forms,
+    words_of,
 )
 from ingestion.analysis.turkish import turkish_stems
 
@@ -205,6 +208,21 @@ def test_surface_forms_hold_the_beginnings_of_turkish_words() -> None:
         ("sube-", "şube"),
     ]
     assert list(surface_forms("Café", "fr")) == [("cafe", "café")]
+
+
+def test_surface_forms_are_counted_as_they_are_yielded() -> None:
+    texts = ["Iğdır'ın SIPARIS güzel Şubesi TR-1234", "Güzel e-posta, güzel ev; GÜZEL şube", ""]
+    yielded = Counter(pair for text in texts for pair in surface_forms(text, "tr"))
+    words = Counter(word for text in texts for word in words_of(text))
+    counted = count_surface_forms(words, "tr")
+    assert list(counted.items()) == list(yielded.items())
+    assert counted["guzel", "güzel"] == 3
+
+
+def test_words_before_any_sign_are_the_same_token() -> None:
+    for sign in [" ", ", ", "; ", ". ", "! ", "\n", "/", "'", "-", ""]:
+        (lexemes,) = {analyse_passage(f"iade{sign}").plain}
+        assert lexemes == ("iade",)
 
 
 def test_normalised_texts_are_equal_when_only_case_spacing_and_punctuation_differ() -> None:

@@ -31,6 +31,19 @@ def table(rows: int, caption: str = "") -> Block:
     return Block(BlockKind.TABLE, "", header=("İl", "Süre"), rows=cells, caption=caption)
 
 
+def test_headings_that_leave_no_room_for_those_above_them_end_the_path() -> None:
+    def costly(text: str) -> int:
+        """As the real embedders count: even a text of nothing costs something."""
+        return 6 + len(text) // 4
+
+    report = Report("text/plain", "utf-8", None, (), 1, 0.0, 0, None, 0, ())
+    blocks = (heading("Üst"), heading("uzun " * 200, 2), paragraph("On dört gün."))
+    parsed = ParsedDocument("Yardım", blocks, report)
+    (only,) = segment(parsed, title="Yardım", count_tokens=costly, max_tokens=LIMIT)
+    assert len(only.heading) == 1
+    assert only.heading[0].startswith("uzun uzun")
+
+
 def test_a_passage_never_crosses_a_heading() -> None:
     made = cut(heading("İade"), paragraph("On dört gün."), heading("Kargo"), paragraph("İki gün."))
     assert [(part.heading, part.text) for part in made] == [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -179,7 +179,7 @@ def _values(
     }
 
 
-def _root_values(index: Index, roots: Sequence[Root]) -> dict[str, list[Any]]:
+def _root_values(index: Index, roots: Sequence[Root]) -> dict[str, str]:
     """Each root as two tsqueries over lexemes inside this index, its weight, and its forms one by
     one, which are left out where nothing was counted: every root is rare there."""
     forms = [
@@ -189,12 +189,18 @@ def _root_values(index: Index, roots: Sequence[Root]) -> dict[str, list[Any]]:
         if index.passages_at_statistics
     ]
     return {
-        "stemmed": [_any_of(index, root.stemmed) for root in roots],
-        "plain": [_any_of(index, root.plain) for root in roots],
-        "weights": [root.weight for root in roots],
-        "form_numbers": [Int4(number) for number, _ in forms],
-        "forms": [form for _, form in forms],
+        "stemmed": _array(_any_of(index, root.stemmed) for root in roots),
+        "plain": _array(_any_of(index, root.plain) for root in roots),
+        "weights": _array(repr(root.weight) for root in roots),
+        "form_numbers": _array(str(number) for number, _ in forms),
+        "forms": _array(form for _, form in forms),
     }
+
+
+def _array(elements: Iterable[str]) -> str:
+    """PostgreSQL's text form of an array: the driver's own takes a fifth of the client's time."""
+    quoted = (element.replace("\\", "\\\\").replace('"', '\\"') for element in elements)
+    return "{" + ",".join(f'"{element}"' for element in quoted) + "}"
 
 
 def _any_of(index: Index, lexemes: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ root AS MATERIALIZED (
     FROM (
         SELECT given.*, sum(passages) OVER (ORDER BY passages, bit) AS so_far
         FROM (
-            SELECT 1::bigint << (number - 1)::int AS bit, stemmed::tsquery AS stemmed, plain::tsquery AS plain,
-                1e9::float8 * weight AS worth,
+            SELECT 1::bigint << (number - 1)::int AS bit, 1e9::float8 * weight AS worth,
+                nullif(stemmed, '')::tsquery AS stemmed, nullif(plain, '')::tsquery AS plain,
                 coalesce((
                     SELECT sum((
                         SELECT passages FROM ingestion_commonlexeme
@@ -34,19 +34,15 @@ root AS MATERIALIZED (
 ),
 branches AS (
     -- Lexical: which passages hold which root, read from posting lists whose lexemes never leave the
-    -- index. The boundary stands here too, behind OFFSET 0: an index on it would be read for nothing.
+    -- index. The boundary stands here too; its `+ 0` keeps an index on it from being read for nothing.
     SELECT passage_id, uri, position, bit AS roots, NULL::bigint AS semantic_rank,
         round(worth * ln((greatest(%(passages)s, df) + 1) / (df + 0.5::float8))) AS weight
     FROM root
     CROSS JOIN LATERAL (
         SELECT passage_id, uri, position, count(*) OVER () AS df
-        FROM (
-            SELECT index_id, tenant_id, agent_id, enabled, passage_id, uri, position
-            FROM ingestion_indexedpassage
-            WHERE stemmed @@ root.stemmed OR plain @@ root.plain
-            OFFSET 0
-        ) AS holding
-        WHERE index_id = {index}
+        FROM ingestion_indexedpassage
+        WHERE (stemmed @@ root.stemmed OR plain @@ root.plain)
+            AND index_id + 0 = {index}
             AND tenant_id = %(tenant)s
             AND agent_id = %(agent)s
             AND enabled

@@ -28,7 +28,7 @@ from ingestion.indexes import index_for
 from ingestion.models import Document, Index
 from ingestion.parsing.language import detect_language
 from ingestion.segment import Segment
-from ingestion.swap import Prepared, _count, _write_index_rows, _write_passages, _write_words
+from ingestion.swap import Prepared, _count, _write_index_rows, _write_passages, write_words
 from retrieval.evaluation.dataset import Dataset, Row
 from retrieval.evaluation.vectors import Progress, vectors_for
 from tenants.models import Agent, Tenant
@@ -112,7 +112,7 @@ def _write(agent: Agent, index: Index, row: Row, segment: Segment, vector: Vecto
     )
     prepared = _prepared(agent, segment).with_vectors(vector)
     _write_index_rows(document, index, _write_passages(document, [segment]), prepared)
-    _write_words(document, prepared.words)
+    write_words(document, prepared.words)
 
 
 def _prepared(agent: Agent, segment: Segment) -> Prepared:

@@ -15,18 +15,22 @@ _UNWANTED = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]"
 )
+_DROPPED_BLANKS = re.compile("[\x1c-\x1f]")  # white space to Python, dropped here
 _BLANKS = re.compile(r"[^\S\n]+")
 
 
 def strip_marks(text: str) -> str:
     """NFC text without control characters and invisible marks; line breaks become newlines."""
-    if text.isascii() and text.isprintable():
-        return text
+    if text.replace("\n", "").replace("\t", "").replace("\xa0", "").isprintable():
+        return text if text.isascii() else unicodedata.normalize("NFC", text)
     return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_BREAKS.sub("\n", text)))
 
 
 def fold(text: str) -> str:
     """One line of clean text: every run of white space is one space."""
+    line = " ".join(text.split())
+    if line.isprintable() and not _DROPPED_BLANKS.search(text):  # nearly every text is
+        return line if line.isascii() else unicodedata.normalize("NFC", line)
     return " ".join(strip_marks(text).split())
 
 

@@ -39,35 +39,41 @@ _LONG_CONSONANTS = re.compile("[bcçdfgğhjklmnpqrsştvwxzBCÇDFGĞHJKLMNPQRSŞT
 
 def garble_ratio(text: str) -> float:
     """Wrong characters over all characters that are not white space, 0..1."""
-    visible = sum(map(len, text.split()))
+    pieces = text.split()
+    visible = sum(map(len, pieces))
     if not visible:
         return 0.0
-    return min(1.0, (_marks(text) + _impossible_words(text)) / visible)
+    prose = _without_addresses(pieces)
+    return min(1.0, (_marks(text, prose) + _impossible_words(prose)) / visible)
 
 
-def _marks(text: str) -> int:
+def _marks(text: str, prose: str) -> int:
     wrong = len(_LOST.findall(text)) + sum(map(len, _UTF8_AS_WINDOWS.findall(text)))
     if not text.isascii() and not _AT_HOME.search(text):
         wrong += len(_TURKISH_AS_WESTERN.findall(text))
-    return wrong + len(_SIGN_INSIDE.findall(_without_addresses(text)))
+    return wrong + len(_SIGN_INSIDE.findall(prose))
 
 
-def _impossible_words(text: str) -> int:
+def _impossible_words(prose: str) -> int:
     """Characters in words of five letters or more that no European language could pronounce.
 
     A handful of them are abbreviations and addresses ("XHTML"), not a garbled text.
     """
-    words = _WORD.findall(_without_addresses(text))
+    words = _WORD.findall(prose)
     if _poor_in_vowels(words):
         return sum(map(len, words))
-    found = [word for word in words if _impossible(word)]
-    few = len(set(found)) < _FEW and (len(words) < _SHORT or len(found) < 0.5 * len(words))
+    impossible = {word for word in set(words) if _impossible(word)}
+    found = [word for word in words if word in impossible]
+    few = len(impossible) < _FEW and (len(words) < _SHORT or len(found) < 0.5 * len(words))
     return 0 if few else sum(map(len, found))
 
 
-def _without_addresses(text: str) -> str:
+def _without_addresses(pieces: list[str]) -> str:
     """The text without web addresses, whose signs and abbreviations mean nothing here."""
-    return " ".join(word for word in text.split() if not _IN_ADDRESS.search(word))
+    text = " ".join(pieces)
+    if not _IN_ADDRESS.search(text):
+        return text
+    return " ".join(piece for piece in pieces if not _IN_ADDRESS.search(piece))
 
 
 def _poor_in_vowels(words: list[str]) -> bool:

@@ -31,7 +31,8 @@ _INLINE = words(
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _JAVASCRIPT = re.compile(r"javascript", re.I)
-_APP_ROOT = "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby']"
+_APP_ROOTS = words("root app __next __nuxt ___gatsby")
+_IDS = etree.XPath("//@id", smart_strings=False)
 _NOTE_MARK = re.compile(r"^\s*\[?(?:\d{1,3}|[ivx]{1,5}|[*†‡a-z])\]?\s*$")
 _ROLE = "epub:type"
 _SITE_NAME = re.compile(r"\s+[|»–—·•-]\s+")
@@ -94,8 +95,13 @@ def _needs_javascript(page: HtmlElement) -> bool:
     if page.find(".//script") is None:
         return False
     notes = " ".join(note.text_content() for note in page.iter("noscript"))
-    roots = page.xpath(_APP_ROOT)
-    return bool(_JAVASCRIPT.search(notes)) or any(not r.text_content().strip() for r in roots)
+    if _JAVASCRIPT.search(notes):
+        return True
+    return any(
+        not root.text_content().strip()
+        for name in _APP_ROOTS.intersection(_IDS(page))
+        for root in page.xpath("//*[@id=$name]", name=name)
+    )
 
 
 def _title(title: str, blocks: tuple[Block, ...]) -> str:

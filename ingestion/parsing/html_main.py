@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from .clean import words
@@ -41,6 +43,8 @@ _LISTS = words("ul ol div td p section")
 _SHARE_OF_MAIN = 0.25
 _CONSENT_LENGTH, _COPYRIGHT_LENGTH = 400, 200
 _HOLDS_CONTENT = words("body main article")
+_LONGEST_NAMES = 200  # that are remembered
+_WITH_MAIN_ROLE = etree.XPath(".//*[@role='main']")
 
 
 def remove_boilerplate(body: HtmlElement) -> tuple[HtmlElement, int]:
@@ -76,16 +80,18 @@ class _Size:
 def _sizes(root: HtmlElement) -> dict[HtmlElement, _Size]:
     """The size of every element, in one pass from the leaves up: pages can be deep and wide."""
     sizes: dict[HtmlElement, _Size] = {}
-    for element in reversed(list(root.iter())):
-        size = _Size(_visible(element.text))
-        for child in element:
-            inner = sizes[child]
-            size.text += inner.text + _visible(child.tail)
-            size.linked += inner.linked
-            size.links += inner.links
+    elements = list(root.iter())
+    for element in reversed(elements):
+        size = sizes.get(element) or sizes.setdefault(element, _Size())
+        size.text += _visible(element.text)
         if element.tag == "a":
             size.linked, size.links = size.text, size.links + 1
-        sizes[element] = size
+        if element is not root:
+            parent = element.getparent()
+            around = sizes.get(parent) or sizes.setdefault(parent, _Size())
+            around.text += size.text + _visible(element.tail)
+            around.linked += size.linked
+            around.links += size.links
     return sizes
 
 
@@ -133,9 +139,18 @@ def _is_hidden(element: HtmlElement) -> bool:
 
 def _is_named(element: HtmlElement) -> bool:
     names = f"{element.get('class', '')} {element.get('id', '')}"
-    if len(names) < 3 or not _BOILERPLATE.search(names):
+    if len(names) < 3:
+        return False
+    usual = len(names) < _LONGEST_NAMES
+    if not (_names_boilerplate if usual else _names_boilerplate.__wrapped__)(names):
         return False
     return element.tag in ("ul", "ol", "form", "span", "a") or not _holds_page(element)
+
+
+@lru_cache(maxsize=4096)
+def _names_boilerplate(names: str) -> bool:
+    """A website uses the same few class names on every page."""
+    return bool(_BOILERPLATE.search(names))
 
 
 def _holds_page(element: HtmlElement) -> bool:
@@ -144,7 +159,7 @@ def _holds_page(element: HtmlElement) -> bool:
 
 
 def _main_element(body: HtmlElement) -> HtmlElement:
-    candidates = [*body.iter("main"), *body.xpath(".//*[@role='main']")]
+    candidates = [*body.iter("main"), *_WITH_MAIN_ROLE(body)]
     if not candidates:
         articles = list(body.iter("article"))
         candidates = articles if len(articles) == 1 else []

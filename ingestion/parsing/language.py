@@ -29,7 +29,7 @@ _TURKISH_LETTERS = frozenset("ğışĞİŞ")
 def detect_language(text: str) -> str | None:
     """`tr`, `en`, or None when neither is clear. Reads at most the first 20,000 characters."""
     sample = text[:_SAMPLE]
-    found = [word.replace("İ", "i").lower() for word in _WORD.findall(sample)]
+    found = _WORD.findall(sample.replace("İ", "i").lower())
     if len(found) < 3:
         return None
     shares = {code: _share(found, stop) for code, stop in _STOP_WORDS.items()}
@@ -40,4 +40,4 @@ def detect_language(text: str) -> str | None:
 
 
 def _share(found: list[str], stop: frozenset[str]) -> float:
-    return sum(word in stop for word in found) / len(found)
+    return sum(map(stop.__contains__, found)) / len(found)

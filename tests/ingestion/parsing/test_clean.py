@@ -37,3 +37,11 @@ def test_no_nul_byte_or_surrogate_survives(name: str) -> None:
     for block in document.blocks:
         assert not set("\0\u202e\ud800") & set(block.all_text())
     assert document.blocks[0].kind in BlockKind
+
+
+@pytest.mark.parametrize("mark", ["", "\x1c", "\x1f", "\u00ad", "\u200b", "\u202e", "\ufeff"])
+@pytest.mark.parametrize("blank", [" ", "\n", "\t", "\x0b", "\x85", "\u00a0", "\u2028", "\u3000"])
+def test_one_line_of_text_is_the_same_with_any_blank_and_any_invisible_mark(
+    mark: str, blank: str
+) -> None:
+    assert fold(f"{blank}I{mark}ğdır{blank}{blank}u\u0308lke{blank}") == "Iğdır ülke"

@@ -8,6 +8,7 @@ show.
 from __future__ import annotations
 
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -29,6 +30,7 @@ from ingestion.models import (
     SpaceProbe,
     Turn,
 )
+from ingestion.removal import hide
 
 
 class ReadOnly:
@@ -148,8 +150,11 @@ class DocumentAdmin(OfAnAgent):
         documents.delete(obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
-        for document in queryset:
-            documents.delete(document)
+        of_agents: dict[tuple[UUID, UUID], list[UUID]] = {}
+        for key, tenant, agent in queryset.values_list("pk", "tenant_id", "agent_id"):
+            of_agents.setdefault((tenant, agent), []).append(key)
+        for (tenant, agent), keys in of_agents.items():
+            hide(tenant, agent, keys)
 
     @admin.action(description="Let the selected documents answer", permissions=["change"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:

@@ -28,6 +28,7 @@ _USED = """
         GROUP BY document_id
     ) AS job ON job.document_id = document.id
     WHERE document.tenant_id = %(tenant)s AND document.id IS DISTINCT FROM %(but)s
+        AND document.removed_at IS NULL
 """
 
 

@@ -9,6 +9,7 @@ from ingestion.ingest import ingest_next
 from ingestion.models import Index
 from ingestion.probe import doubtful, forget_old_probes, probe_index, probe_spaces, serving
 from ingestion.queue import send_missing
+from ingestion.removal import purge, send_missed_purge, send_purge
 from ingestion.retired import remove_retired
 
 
@@ -30,7 +31,15 @@ def fit_index(index_id: int) -> None:
 def sweep() -> int:
     """Send again what nobody works on: queued without a message, or running on a dead lease."""
     fit_missed()
+    send_missed_purge()
     return send_missing()
+
+
+@shared_task(expires=3600)
+def purge_removed() -> None:
+    """A batch of the documents that were removed; the rest is a message of its own."""
+    if purge():
+        send_purge()
 
 
 @shared_task(expires=600)

@@ -14,14 +14,13 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from dolphy.errors import DolphyError, InvalidInput, NotFound
-from ingestion import documents
 from ingestion.crawl.addresses import Allowed, checked, resolve
 from ingestion.crawl.errors import HostNotFound, SyncAtWork, SyncFinished, UrlRefused
 from ingestion.crawl.fetch import split
 from ingestion.crawl.models import BOUNDS, MOST_PATTERNS, Page, Sync, Website
 from ingestion.crawl.normalise import check_patterns, required
 from ingestion.errors import BrokerUnavailable
-from ingestion.models import Document
+from ingestion.removal import hide
 from tenants.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -110,17 +109,22 @@ def cancel(sync: Sync) -> None:
 
 
 def remove(website: Website) -> None:
-    """Delete a website with its documents and its history. Raises `NotFound`."""
+    """Delete a website with its documents and its history. Raises `NotFound`.
+
+    The documents are out of every answer when this returns; workers purge what is large of them.
+    A sync at work is cancelled first, so that the page it is settling cannot bring a document back.
+    """
     for at_work in Sync.objects.filter(
         tenant=website.tenant_id, website=website.pk, state__in=Sync.OPEN
     ):
         at_work.cancel()
     pages = Page.objects.filter(tenant=website.tenant_id, website=website.pk)
-    of_pages = pages.filter(document__isnull=False).values("document")
-    for document in Document.objects.filter(tenant=website.tenant_id, pk__in=of_pages):
-        documents.delete(document)
-    if not _row(website).delete()[0]:
-        raise NotFound("No such website.")
+    with transaction.atomic():
+        if not _row(website).select_for_update().first():
+            raise NotFound("No such website.")
+        of_pages = pages.filter(document__isnull=False).values_list("document_id", flat=True)
+        hide(website.tenant_id, website.agent_id, of_pages)
+        _row(website).delete()
 
 
 def enqueue(sync: Sync, seconds: float = 0.0) -> None:

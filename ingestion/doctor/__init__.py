@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from ingestion.doctor import content, indexing, jobs, storage
+from ingestion.doctor import content, indexing, jobs, removals, storage
 from ingestion.doctor.finding import Finding
 
-GRACE = timedelta(minutes=15)  # a file this young may belong to an upload that is not committed yet
+GRACE = timedelta(minutes=15)  # younger, a file may be of an upload and a removal be at work yet
 
 __all__ = ["GRACE", "Finding", "examine"]
 
 
 def examine(grace: timedelta = GRACE) -> Iterator[Finding]:
     """Everything that is wrong, check after check; nothing is changed."""
+    yield from removals.unfinished(grace)
     yield from storage.stray_files(grace)
     yield from storage.lost_files()
     yield from storage.stray_vectors()

@@ -19,6 +19,7 @@ _MISCOUNTED = """
     FROM ingestion_document AS document
     LEFT JOIN ingestion_passage AS passage ON passage.document_id = document.id
         AND passage.tenant_id = document.tenant_id AND passage.agent_id = document.agent_id
+    WHERE document.removed_at IS NULL
     GROUP BY document.id, document.tenant_id, document.agent_id
     HAVING document.passage_count <> count(passage.id)
     ORDER BY document.id
@@ -32,7 +33,7 @@ _UNINDEXED = """
         AND serving.agent_id = passage.agent_id AND serving.state = 'serving'
     LEFT JOIN ingestion_indexedpassage AS row ON row.index_id = serving.id
         AND row.passage_id = passage.id AND row.tenant_id = passage.tenant_id
-    WHERE row.passage_id IS NULL
+    WHERE row.passage_id IS NULL AND document.removed_at IS NULL
     GROUP BY document.id, document.uri
     ORDER BY document.id
 """

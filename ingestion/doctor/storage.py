@@ -75,7 +75,7 @@ def _forget(name: bytes) -> Callable[[], str]:
 
 def _known_files(tenant: UUID) -> set[str]:
     of_jobs = IngestionJob.objects.filter(tenant=tenant).exclude(file="")
-    of_documents = Document.objects.filter(tenant=tenant).exclude(file="")
+    of_documents = Document.with_removed.filter(tenant=tenant).exclude(file="")
     return {*of_jobs.values_list("file", flat=True), *of_documents.values_list("file", flat=True)}
 
 

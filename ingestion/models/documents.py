@@ -12,11 +12,19 @@ from ingestion.models.owned import TenantOwned
 from tenants.models import in_tenant
 
 
+class Kept(models.Manager["Document"]):
+    """The documents that there are: without those that were removed and wait to be purged."""
+
+    def get_queryset(self) -> models.QuerySet[Document]:
+        return super().get_queryset().filter(removed_at=None)
+
+
 class Document(TenantOwned):
     """One page or one file; what evidence cites as its source.
 
     `title` is what is shown and indexed; `given_title`, when a person has set one, outlasts what
-    later versions of the file call themselves.
+    later versions of the file call themselves. A document that was removed with many others is
+    gone for everybody from then on, and its row until it is purged (`removal.py`).
     """
 
     class State(models.TextChoices):
@@ -39,10 +47,18 @@ class Document(TenantOwned):
     passage_count = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    removed_at = models.DateTimeField(null=True, editable=False)
+
+    objects = Kept()
+    with_removed = models.Manager["Document"]()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["tenant", "agent", "uri"], name="document_uri_once"),
+            models.UniqueConstraint(
+                fields=["tenant", "agent", "uri"],
+                condition=Q(removed_at=None),
+                name="document_uri_once",
+            ),
             models.CheckConstraint(condition=~Q(uri=""), name="document_has_a_uri"),
             models.CheckConstraint(
                 condition=Q(state__in=["waiting", "ready", "attention"]),
@@ -53,7 +69,14 @@ class Document(TenantOwned):
                 name="document_ready_means_passages",
             ),
         ]
-        indexes = [models.Index(fields=["tenant", "agent", "-created_at"], name="document_newest")]
+        indexes = [
+            models.Index(fields=["tenant", "agent", "-created_at"], name="document_newest"),
+            models.Index(
+                fields=["removed_at"],
+                condition=Q(removed_at__isnull=False),
+                name="document_removed",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title or self.uri

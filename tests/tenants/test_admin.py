@@ -195,3 +195,12 @@ def test_an_agent_is_given_a_language_from_those_that_the_analyser_knows(
     assert "xx is not one of the available choices" in refused.content.decode()
     staff.post(address(Agent, "add"), {**values, "language": "de"})
     assert Agent.objects.get(slug="new").language == "de"
+
+
+def test_documents_that_are_deleted_together_are_gone_at_once(staff: Client, acme: World) -> None:
+    keys = [acme.document.pk, make_document(acme.agent, "more.md", ["bir", "iki"]).pk]
+    body = {"action": "delete_selected", "_selected_action": keys, "post": "yes"}
+    assert staff.post(address(Document, "changelist"), body).status_code == 302
+    assert not Document.objects.filter(agent=acme.agent).exists()
+    assert not IndexedPassage.objects.filter(agent=acme.agent).exists()
+    assert Document.with_removed.filter(pk__in=keys).count() == 2  # for the workers to purge

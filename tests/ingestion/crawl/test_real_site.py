@@ -21,8 +21,9 @@ from ingestion.crawl import websites
 from ingestion.crawl.models import Sync, Website
 from ingestion.ingest import ingest
 from ingestion.models import Document, IngestionJob, Passage
+from tenants.models import Agent, Tenant
 from tests.embedding_server import EmbeddingServer
-from tests.factories import World
+from tests.factories import make_agent
 from tests.ingestion.crawl.run import finish
 
 HELP = Path("/usr/share/libreoffice/help")
@@ -91,10 +92,13 @@ def help_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         valkey().delete(f"crawl:pause:{server.address}")
 
 
-def crawled_and_ingested(world: World, server: Server, include: list[str]) -> Website:
-    website = websites.create(
-        world.agent, f"http://{server.address}/{START}", include=include, delay=0.0
-    )
+@pytest.fixture
+def agent(db: None) -> Agent:
+    return make_agent(Tenant.objects.create(slug="acme", name="Acme"), "help")
+
+
+def crawled_and_ingested(agent: Agent, server: Server, include: list[str]) -> Website:
+    website = websites.create(agent, f"http://{server.address}/{START}", include=include, delay=0.0)
     sync = finish(website)
     assert (sync.state, sync.reasons) == (Sync.State.COMPLETE, [])
     assert sync.failed.keys() <= {"no_content", "http_404"}  # lists of links; a link that is broken
@@ -121,9 +125,9 @@ def documents_of(server: Server) -> Any:
 
 
 def test_a_real_website_that_is_crawled_twice_embeds_nothing_again(
-    embedding_server: EmbeddingServer, acme: World, help_pages: Server
+    embedding_server: EmbeddingServer, agent: Agent, help_pages: Server
 ) -> None:
-    website = crawled_and_ingested(acme, help_pages, GUIDES)
+    website = crawled_and_ingested(agent, help_pages, GUIDES)
     documents = documents_of(help_pages).count()
     ready = documents_of(help_pages).filter(state=Document.State.READY)
     passages = Passage.objects.filter(document__in=ready)
@@ -148,9 +152,9 @@ def test_a_real_website_that_is_crawled_twice_embeds_nothing_again(
 
 
 def test_of_a_real_website_only_what_was_rewritten_is_embedded_again(
-    embedding_server: EmbeddingServer, acme: World, help_pages: Server
+    embedding_server: EmbeddingServer, agent: Agent, help_pages: Server
 ) -> None:
-    website = crawled_and_ingested(acme, help_pages, GUIDES[:1])
+    website = crawled_and_ingested(agent, help_pages, GUIDES[:1])
     documents = documents_of(help_pages).count()
     path = "tr/text/swriter/guide/words_count.html"
     before = (HELP / path).read_bytes()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from ingestion.crawl import crawl as crawling
@@ -17,7 +18,10 @@ from ingestion.crawl import tasks, websites
 from ingestion.crawl.crawl import crawl
 from ingestion.crawl.errors import AddressRefused, SyncAtWork, SyncFinished, UrlRefused
 from ingestion.crawl.models import Page, Sync, Website
-from ingestion.models import Document, IngestionJob
+from ingestion.ingest import ingest
+from ingestion.models import Document, IngestionJob, Passage
+from ingestion.removal import purge
+from retrieval.retrieve import retrieve
 from tests.factories import World
 from tests.ingestion.crawl.run import crawled, documents, finish, website
 from tests.ingestion.crawl.site import Site, html
@@ -98,17 +102,53 @@ def test_a_cancelled_sync_stops_and_removes_nothing(
         websites.resume(sync)
 
 
-def test_a_website_that_is_removed_leaves_nothing(
-    acme: World, pages: Site, django_capture_on_commit_callbacks: Any
-) -> None:
+def test_a_website_that_is_removed_leaves_nothing(acme: World, pages: Site) -> None:
     sync = crawled(acme, pages)
     files = list(IngestionJob.objects.filter(agent=acme.agent).values_list("file", flat=True))
-    with django_capture_on_commit_callbacks(execute=True):
-        websites.remove(sync.website)
+    websites.remove(sync.website)
     assert documents(sync.website, pages) == set()
     assert not Page.objects.filter(website=sync.website.pk).exists()
     assert not Sync.objects.filter(website=sync.website.pk).exists()
+    while purge():
+        pass
+    assert not Document.with_removed.filter(uri__startswith=pages.url("")).exists()
     assert [name for name in files if default_storage.exists(name)] == [acme.job.file]
+
+
+def test_the_removal_of_a_website_is_seen_by_the_next_search_and_done_by_workers(
+    acme: World, pages: Site
+) -> None:
+    website = crawled(acme, pages).website
+    for job in IngestionJob.objects.filter(agent=acme.agent, state="queued"):
+        ingest(job.pk)
+    question = "Hangi konu anlatılıyor?"
+    assert any(one.uri.startswith("http") for one in retrieve(acme.agent, question).evidence)
+    assert acme.client.delete(f"{V1}/websites/{website.pk}").status_code == 204
+    assert {one.uri for one in retrieve(acme.agent, question).evidence} == {"iade.md"}
+    removed = Document.with_removed.filter(removed_at__isnull=False)
+    assert removed.count() == 10
+    assert Passage.objects.filter(document__in=removed).exists()
+
+
+def test_a_website_whose_removal_costs_no_more_for_more_pages(acme: World, pages: Site) -> None:
+    def queries(website: Website) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            websites.remove(website)
+        return len(captured)
+
+    sync = crawled(acme, pages)
+    assert queries(acme.website) == queries(sync.website)
+
+
+def test_a_website_that_is_removed_can_be_added_again_at_once(acme: World, pages: Site) -> None:
+    removed = crawled(acme, pages)
+    websites.remove(removed.website)
+    again = crawled(acme, pages)
+    assert (again.state, again.added) == (State.COMPLETE, 10)
+    while purge():
+        pass
+    assert len(documents(again.website, pages)) == 10
+    assert finish(again.website).unchanged == 10
 
 
 def test_a_deleted_document_comes_back_with_the_next_sync(acme: World, pages: Site) -> None:

@@ -42,6 +42,7 @@ class Inventor:
         self.words = self._vocabulary()
         self._weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(VOCABULARY)))
         self._sentences = [self._sentence() for _ in range(SENTENCES)]
+        self._analysed: dict[str, Lexemes] = {}
 
     def _vocabulary(self) -> list[str]:
         lengths = (2, 3, 3, 4)
@@ -55,17 +56,29 @@ class Inventor:
         weights = self._weights[: len(self.words)]
         return self._random.choices(self.words, cum_weights=weights, k=count)
 
-    def _sentence(self) -> Passage:
-        text = " ".join(self.some_words(WORDS_A_SENTENCE)).capitalize() + "."
-        return Passage(text, analyse_passage(text))
+    def _sentence(self) -> str:
+        return " ".join(self.some_words(WORDS_A_SENTENCE)).capitalize() + "."
+
+    def text(self) -> str:
+        """About 80 words."""
+        return " ".join(self._some_sentences())
 
     def passage(self) -> Passage:
-        """About 80 words; its lexemes are those of its sentences."""
-        parts = self._random.choices(self._sentences, k=SENTENCES_A_PASSAGE)
-        stemmed = set[str]().union(*(part.lexemes.stemmed for part in parts))
-        plain = set[str]().union(*(part.lexemes.plain for part in parts))
-        lexemes = Lexemes(tuple(sorted(stemmed)), tuple(sorted(plain)))
-        return Passage(" ".join(part.text for part in parts), lexemes)
+        """As `text`; its lexemes are those of its sentences, each of which is analysed once."""
+        parts = self._some_sentences()
+        lexemes = [self._lexemes_of(part) for part in parts]
+        stemmed = set[str]().union(*(one.stemmed for one in lexemes))
+        plain = set[str]().union(*(one.plain for one in lexemes))
+        return Passage(" ".join(parts), Lexemes(tuple(sorted(stemmed)), tuple(sorted(plain))))
+
+    def _some_sentences(self) -> list[str]:
+        return self._random.choices(self._sentences, k=SENTENCES_A_PASSAGE)
+
+    def _lexemes_of(self, sentence: str) -> Lexemes:
+        known = self._analysed.get(sentence)
+        if known is None:
+            known = self._analysed[sentence] = analyse_passage(sentence)
+        return known
 
     def question(self) -> str:
         """Six words as texts have them: some common, some rare."""

@@ -9,6 +9,7 @@ from dolphy import embedding
 from ingestion.graph import EXACT_UP_TO
 from retrieval.benchmark import agents, scratch, search
 from retrieval.benchmark.agents import OWN, SAME_WAY, ratio
+from retrieval.benchmark.ingesting.measured import Amount, measured
 from retrieval.benchmark.invent import Inventor
 from retrieval.benchmark.load import Contents, load, own, pooled
 from retrieval.benchmark.measure import Timing, in_turns
@@ -23,10 +24,12 @@ WHOLE = 3_000  # the agent whose whole path, HTTP included, is timed
 SELDOM = {"cold_retrieve": 8}
 
 
-def run(size: Size) -> dict[str, Any]:
-    """All figures of one run; the shape of the command's JSON."""
+def run(size: Size, amount: Amount | None = None) -> dict[str, Any]:
+    """All figures of one run; the shape of the command's JSON. With an `amount`, of ingestion as
+    well."""
     inventor = Inventor(embedding.configured().space.dimensions)
     with scratch.tenant() as owner:
+        ingesting = measured(owner.slug, amount, inventor) if amount else None
         with told("ingestion") as tell:
             ingestion = throughput(owner, size.documents, inventor, tell)
         subjects = {n: _subject(owner, n, inventor) for n in size.measured()}
@@ -51,6 +54,7 @@ def run(size: Size) -> dict[str, Any]:
         "timings_ms": {name: taken.as_dict() for name, taken in timings.items()},
         "ratios": _ratios(timings),
         "ingestion": ingestion,
+        "ingesting": ingesting,
         "agents": together,
         "growth": _growth(alone, together, rows),
     }

@@ -9,6 +9,8 @@ from typing import Any
 from rich.table import Table
 
 from retrieval.benchmark.agents import OWN, SAME_WAY
+from retrieval.benchmark.ingesting import show as ingesting
+from retrieval.benchmark.new_table import new_table
 
 ORDER = (
     "select_1", OWN, SAME_WAY, "statement", "warm_retrieve", "cold_retrieve", "http_search",
@@ -23,6 +25,8 @@ def tables(found: Mapping[str, Any]) -> Iterator[Table]:
     yield processor(found)
     yield growth(found)
     yield ingestion(found)
+    if found["ingesting"]:
+        yield from ingesting.tables(found["ingesting"])
 
 
 def notes(found: Mapping[str, Any]) -> Iterator[str]:
@@ -155,12 +159,4 @@ def ingestion(found: Mapping[str, Any]) -> Table:
         f"{got['embedder_busy']:.0%}",
         f"{got['process_mb']} MB",
     )
-    return table
-
-
-def new_table(title: str, first: str, *others: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
-    for name in others:
-        table.add_column(name, justify="right")
     return table

@@ -20,6 +20,7 @@ from dolphy.embedding import Vectors
 from ingestion.models import IngestionJob, Passage
 from ingestion.receive import receive
 from ingestion.segment import Segment
+from retrieval.benchmark.ingesting.invent_pages import markdown
 from retrieval.benchmark.invent import Inventor
 from retrieval.evaluation.progress import Tell
 from tenants.models import Agent, Tenant
@@ -34,7 +35,7 @@ def throughput(owner: Tenant, documents: int, inventor: Inventor, tell: Tell) ->
     passages, whole, inside, alone = 0, 0.0, 0.0, 0.0
     with _jobs_at_once():
         for number in range(-1, documents):  # the first one loads the model and is not counted
-            data = _markdown(inventor).encode()
+            data = markdown(inventor, PARAGRAPHS).encode()
             with _embedder_timed() as seconds:
                 start = perf_counter()
                 job = receive(agent, name=f"document-{number}.md", data=data)
@@ -86,15 +87,6 @@ def _jobs_at_once() -> Iterator[None]:
         yield
     finally:
         app.conf.task_always_eager = before
-
-
-def _markdown(inventor: Inventor) -> str:
-    parts = [f"# {' '.join(inventor.some_words(3)).capitalize()}"]
-    for number in range(PARAGRAPHS):
-        if number % 4 == 0:
-            parts.append(f"## {' '.join(inventor.some_words(2)).capitalize()}")
-        parts.append(inventor.passage().text)
-    return "\n\n".join(parts)
 
 
 def _embedded_texts(job: IngestionJob) -> list[str]:

@@ -1,0 +1,56 @@
+"""Processor and clock seconds of each stage of the jobs that this process does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+from ingestion.models import IngestionJob
+
+BETWEEN = "between"  # claiming a job, committing it, and what follows its end
+
+
+@dataclass
+class Spent:
+    """Seconds by stage, of the processor and of the clock."""
+
+    cpu: dict[str, float] = field(default_factory=dict)
+    wall: dict[str, float] = field(default_factory=dict)
+    _stage: str = BETWEEN
+    _cpu: float = 0.0
+    _wall: float = 0.0
+
+    def turn_to(self, stage: str) -> None:
+        """What was spent until now belongs to the stage before."""
+        cpu, wall = time.process_time(), time.perf_counter()
+        self.cpu[self._stage] = self.cpu.get(self._stage, 0.0) + cpu - self._cpu
+        self.wall[self._stage] = self.wall.get(self._stage, 0.0) + wall - self._wall
+        self._stage, self._cpu, self._wall = stage, cpu, wall
+
+
+@contextmanager
+def stages_timed() -> Iterator[Spent]:
+    """A job tells its row at which stage it is; the stopwatch listens."""
+    spent = Spent(_cpu=time.process_time(), _wall=time.perf_counter())
+    progress, succeed = IngestionJob.progress, IngestionJob.succeed
+
+    def heard(job: IngestionJob, stage: str, done: int = 0, total: int = 0) -> bool:
+        if stage != spent._stage:
+            spent.turn_to(stage)
+        return progress(job, stage, done, total)
+
+    def ended(job: IngestionJob) -> bool:
+        try:
+            return succeed(job)
+        finally:
+            spent.turn_to(BETWEEN)
+
+    with (
+        patch.object(IngestionJob, "progress", heard),
+        patch.object(IngestionJob, "succeed", ended),
+    ):
+        yield spent
+        spent.turn_to(BETWEEN)

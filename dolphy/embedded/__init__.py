@@ -30,6 +30,7 @@ __all__ = [
     "current_stand",
     "ensure",
     "given",
+    "joined",
     "restart_postgres",
     "restart_valkey",
     "running",
@@ -125,6 +126,16 @@ def current_stand() -> Stand:
     if _stand is None:
         raise EmbeddedUnavailable("This process uses services that it did not start.")
     return _stand
+
+
+def joined() -> list[str]:
+    """Which of "postgres" and "valkey" this process joined or started; the environment names the
+    others."""
+    if _stand is None:
+        return []
+    named = given()
+    ours = {"postgres": _stand.postgres.url(), "valkey": _stand.valkey.url}
+    return [name for name, url in ours.items() if url in (named.database_url, named.redis_url)]
 
 
 def restart_postgres(*, killed: bool = False) -> None:

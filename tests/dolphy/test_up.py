@@ -19,7 +19,7 @@ import psutil
 import pytest
 from django.core.management import CommandError, call_command
 
-from dolphy.embedded import places
+from dolphy.embedded import places, processes
 from dolphy.embedded.stand import open_stand
 
 PATIENCE = 120  # seconds, on a busy machine
@@ -162,3 +162,56 @@ def test_a_taken_port_is_said_by_name() -> None:
 def test_a_port_that_there_is_not_is_refused(port: str) -> None:
     with pytest.raises(CommandError, match=f"no port {port}"):
         call_command("up", f"--port={port}")
+
+
+def kill_postmaster(up: Up) -> None:
+    """What nobody can prepare for: the server alone, its backends left to find out."""
+    postgres = open_stand(up.home / "dev").postgres
+    postmaster = processes.find(postgres.data / "postmaster.pid", "postgres", postgres.data)
+    assert postmaster is not None
+    postmaster.kill()
+
+
+def health(up: Up) -> int:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{up.port}/readyz", timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+    except OSError:
+        return 0
+
+
+def wait_until_ready(up: Up) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while health(up) != 200:
+        assert up.process.poll() is None, up.said()
+        assert time.monotonic() < deadline, up.said()
+        time.sleep(0.2)
+
+
+def test_services_that_are_killed_are_started_again(up: Up) -> None:
+    up.wait_until_all_run()
+    wait_until_ready(up)
+    services = open_stand(up.home / "dev")
+    for kill, name in ((kill_postmaster, "PostgreSQL"), (kill_valkey, "Valkey")):
+        kill(up)
+        wait_for_line(up, f"{name} answers again.")
+        wait_until_ready(up)
+    assert services.postgres.is_running() and services.valkey.is_running()
+    assert [one for one in up.family if not is_alive(one)] == []  # web, worker and beat went on
+    up.process.send_signal(signal.SIGINT)
+    assert up.process.wait(PATIENCE) == 0, up.said()
+    assert up.left_over() == []
+
+
+def kill_valkey(up: Up) -> None:
+    open_stand(up.home / "dev").valkey.kill()
+
+
+def wait_for_line(up: Up, line: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while line not in up.said():
+        assert up.process.poll() is None, up.said()
+        assert time.monotonic() < deadline, up.said()
+        time.sleep(0.2)

@@ -2,7 +2,8 @@
 
 The settings have joined or started PostgreSQL and Valkey by the time a command runs, and leave
 them when it ends; honcho runs the rest and prefixes its output. On Linux every process is told by
-the kernel when its parent dies, so that even `kill -9` leaves nothing on the port.
+the kernel when its parent dies, so that even `kill -9` leaves nothing on the port. A watch beside
+them starts a service again that died; when it gives up, as when any of the others ends, all end.
 """
 
 from __future__ import annotations
@@ -86,7 +87,17 @@ def commands(port: int, home: Path) -> dict[str, list[str]]:
         "web": [*python, "uvicorn", *WEB, "--host", HOST, "--port", str(port)],
         "worker": [*celery, "worker", "--loglevel", "INFO", *ALONE],
         "beat": [*celery, "beat", "--schedule", str(home / "beat-schedule"), "--pidfile="],
+        **_watch(python),
     }
+
+
+def _watch(python: list[str]) -> dict[str, list[str]]:
+    """What starts embedded services again; servers that the environment names are not ours."""
+    ours = embedded.joined()
+    if not ours:
+        return {}
+    folder = str(embedded.current_stand().folder)
+    return {"services": [*python, "dolphy.embedded.watch", folder, *ours]}
 
 
 def _run(port: int, home: Path) -> int | None:

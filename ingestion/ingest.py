@@ -30,7 +30,8 @@ from ingestion.graph import fit
 from ingestion.heartbeat import heartbeat
 from ingestion.indexes import index_for, space_of
 from ingestion.models import Document, Index, IngestionJob
-from ingestion.parsing import ParsedDocument, parse
+from ingestion.parsing import ParsedDocument
+from ingestion.parsing.apart import parse
 from ingestion.parsing.errors import NoContent
 from ingestion.parsing.progress import Progress
 from ingestion.queue import enqueue

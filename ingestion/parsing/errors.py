@@ -62,3 +62,15 @@ class TooComplex(ParsingError):
     """The file is larger or more deeply packed than can be read safely. Split it into parts."""
 
     code = "too_complex"
+
+
+class ParseTimeout(ParsingError):
+    """Reading the file took so long that it was stopped. Split it, or save it anew and retry."""
+
+    code = "parse_timeout"
+
+
+class ParserDied(ParsingError):
+    """The file ended the program that reads it, each time. Save it anew and upload that."""
+
+    code = "parser_died"

@@ -2,6 +2,8 @@
 
 The defaults fit real business files with room to spare: what exceeds them is a mistake or an
 attack. Sizes are counted after unpacking; time is looked at between pages, sheets and members.
+Where files are read apart (`apart.py`), memory is bounded by the kernel, and a reader that never
+comes to look at the time is killed.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds for one file. Bytes are unpacked bytes; `max_ratio` is unpacked over packed."""
+    """Bounds for one file. Bytes are unpacked bytes; `max_ratio` is unpacked over packed.
+
+    `max_memory` is address space, that of the program and its libraries (200 MB) included.
+    `killed_after` leaves a PDF its `seconds` twice, for its text and for its scanned pages.
+    """
 
     max_pages: int = 5_000
     max_characters: int = 20_000_000
@@ -31,6 +37,8 @@ class Limits:
     ocr: bool = True
     max_ocr_pages: int = 200
     ocr_page_seconds: float = 60.0
+    killed_after: float = 720.0
+    max_memory: int = 1536 * MEGABYTE
 
 
 class Deadline:

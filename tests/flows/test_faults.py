@@ -27,6 +27,7 @@ from django.utils import timezone
 from dolphy import embedded
 from dolphy.cache import valkey
 from ingestion import graph
+from ingestion.cancel import cancel
 from ingestion.doctor import examine
 from ingestion.embed import KEPT_UNDER
 from ingestion.models import Document, IndexedPassage, IngestionJob, Passage
@@ -82,7 +83,7 @@ class Workers:
         }
         self.running: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *places: str) -> list[Path]:
+    def start(self, *places: str, **environment: str) -> list[Path]:
         """A worker, or one for each place and the files that they write when they stop there."""
         number = len(list(self.folder.glob("*.log")))
         stopped = self.folder / f"stopped-{number}"
@@ -91,7 +92,12 @@ class Workers:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.flows.worker"],
                 cwd=CHECKOUT,
-                env={**self.environment, "STOP_AT": " ".join(places), "STOPPED": str(stopped)},
+                env={
+                    **self.environment,
+                    "STOP_AT": " ".join(places),
+                    "STOPPED": str(stopped),
+                    **environment,
+                },
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -254,6 +260,68 @@ def test_postgresql_restarted_in_the_middle(
     embedded.restart_postgres()
     wait_for(all_done, workers, "not all are done")
     assert_whole(jobs, embedding_server)
+
+
+def hang(agent: Agent, pid: Path) -> IngestionJob:
+    """A text at which the reader hangs in C, every signal blocked, after it wrote its id."""
+    return receive(agent, name="donuk.txt", data=f"hang {pid}".encode())
+
+
+def is_alive(pid: Path) -> bool:
+    return Path(f"/proc/{pid.read_text()}").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is not Linux")
+@pytest.mark.parametrize("pool", ["solo", "prefork"])
+def test_a_reader_that_hangs_does_not_hold_its_worker(
+    agent: Agent, workers: Workers, embedding_server: EmbeddingServer, tmp_path: Path, pool: str
+) -> None:
+    pid = tmp_path / "pid"
+    texts = {"donuk.txt": f"hang {pid}", "olumcul.txt": "die", "iyi.txt": "İade süresi 14 gündür."}
+    for name, text in texts.items():
+        receive(agent, name=name, data=text.encode())
+    workers.start(READER="tests.ingestion.parsing.hostile", KILLED_AFTER="5", POOL=pool)
+    wait_for(all_done, workers, "not all are done")
+    ended = IngestionJob.objects.values_list("name", "state", "error_code", "attempts")
+    assert set(ended) == {
+        ("donuk.txt", State.FAILED, "parse_timeout", 1),
+        ("olumcul.txt", State.FAILED, "parser_died", 1),
+        ("iyi.txt", State.SUCCEEDED, "", 1),
+    }
+    states = Document.objects.values_list("uri", "state")
+    assert dict(states) == {
+        "donuk.txt": "attention",
+        "olumcul.txt": "attention",
+        "iyi.txt": "ready",
+    }
+    assert not is_alive(pid)
+    assert workers.running[0].poll() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is not Linux")
+def test_a_job_whose_reader_hangs_is_cancelled_at_once(
+    agent: Agent, workers: Workers, embedding_server: EmbeddingServer, tmp_path: Path
+) -> None:
+    pid = tmp_path / "pid"
+    job = hang(agent, pid)
+    workers.start(READER="tests.ingestion.parsing.hostile")
+    wait_for(lambda: pid.exists() and bool(pid.read_text()), workers, "nothing hangs")
+    cancel(job)
+    wait_for(lambda: not is_alive(pid), workers, "the reader goes on")
+    receive(agent, name="iyi.txt", data=b"Merhaba.")
+    wait_for(lambda: IngestionJob.objects.filter(state="succeeded").exists(), workers, "stuck")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is not Linux")
+def test_a_reader_that_hangs_ends_with_its_worker(
+    agent: Agent, workers: Workers, embedding_server: EmbeddingServer, tmp_path: Path
+) -> None:
+    pid = tmp_path / "pid"
+    hang(agent, pid)
+    workers.start(READER="tests.ingestion.parsing.hostile")
+    wait_for(lambda: pid.exists() and bool(pid.read_text()), workers, "nothing hangs")
+    os.kill(workers.running[0].pid, signal.SIGKILL)
+    wait_for(lambda: not is_alive(pid), workers, "the reader outlives its worker")
 
 
 def test_the_broker_away_at_the_upload(

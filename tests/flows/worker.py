@@ -3,7 +3,8 @@
 STOP_AT names places, each for a worker of its own: a stage of a job, `swapping` (inside the
 transaction of the swap) or `finished` (after it, before the message is acknowledged). There the
 worker writes a file named after the place into the folder STOPPED and waits to be killed. BATCH
-sets how many texts are embedded at once.
+sets how many texts are embedded at once. READER names the module of the process that reads files,
+KILLED_AFTER the seconds that it may take for one. POOL is Celery's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from dolphy.celery import app  # noqa: E402  (needs the setup above)
 from dolphy.embedding.remote import RemoteEmbedder  # noqa: E402
 from ingestion import ingest, swap  # noqa: E402
 from ingestion.models import IngestionJob  # noqa: E402
+from ingestion.parsing import Limits, apart  # noqa: E402
 
 PLACES = {
     "received": (ingest, "index_for"),
@@ -55,6 +58,9 @@ def _stopping(progress: Callable[..., bool], place: str) -> Callable[..., bool]:
 def main() -> None:
     """One worker, or one for each place, in processes forked when everything is loaded."""
     RemoteEmbedder.batch = int(os.environ["BATCH"])
+    apart.MODULE = os.environ.get("READER", apart.MODULE)
+    if seconds := os.environ.get("KILLED_AFTER"):
+        ingest.parse = partial(apart.parse, limits=Limits(killed_after=float(seconds)))  # type: ignore[assignment]
     for place in os.environ["STOP_AT"].split():
         if os.fork() == 0:
             stop_at(place)
@@ -65,7 +71,9 @@ def main() -> None:
 
 
 def work(name: str) -> None:
-    options: list[Any] = ["worker", "--pool=solo", "--queues=documents", "--loglevel=INFO"]
+    pool = os.environ.get("POOL", "solo")
+    options: list[Any] = ["worker", f"--pool={pool}", "--queues=documents", "--loglevel=INFO"]
+    options += ["--concurrency=1"]
     app.worker_main([*options, "--without-mingle", "--without-gossip", f"--hostname={name}@%h"])
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.conf import settings as django_settings
 from django.core.files.storage import default_storage
@@ -206,6 +209,45 @@ def test_the_sweep_hands_out_again_what_nobody_purges(
     removal.waiting().update(removed_at=timezone.now() - timedelta(minutes=2))
     tasks.sweep()
     assert sent == [tasks.purge_removed]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_waits_for_a_swap_instead_of_deadlocking_with_it(acme: World) -> None:
+    """A swap locks the index, then the document; so it must be able to, whoever waits for it."""
+    swap = psycopg.connect(**connection.get_connection_params())
+    swap.execute("SELECT 1 FROM ingestion_index WHERE id = %s FOR UPDATE", [acme.index.pk])
+    actor = threading.Thread(target=_hide_apart, args=(acme,))
+    actor.start()
+    _wait_until_someone_waits_for(swap)
+    swap.execute("SET lock_timeout = '2s'")
+    swap.execute("SELECT 1 FROM ingestion_document WHERE id = %s FOR UPDATE", [acme.document.pk])
+    assert not removal.waiting().exists()
+    swap.commit()
+    swap.close()
+    actor.join(timeout=30)
+    assert not actor.is_alive()
+    assert removal.waiting().count() == 1
+
+
+def _hide_apart(world: World) -> None:
+    try:
+        hide(world, world.document)
+    finally:
+        connection.close()
+
+
+def _wait_until_someone_waits_for(holder: psycopg.Connection[Any]) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))",
+                [holder.info.backend_pid],
+            )
+            if cursor.fetchone():
+                return
+        time.sleep(0.02)
+    pytest.fail("nobody waits for the index")
 
 
 @pytest.mark.django_db(transaction=True)

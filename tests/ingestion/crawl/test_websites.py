@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -24,7 +25,7 @@ from ingestion.removal import purge
 from retrieval.retrieve import retrieve
 from tests.factories import World
 from tests.ingestion.crawl.run import crawled, documents, finish, website
-from tests.ingestion.crawl.site import Site, html
+from tests.ingestion.crawl.site import Request, Site, html
 
 V1 = "/api/v1"
 State = Sync.State
@@ -149,6 +150,41 @@ def test_a_website_that_is_removed_can_be_added_again_at_once(acme: World, pages
         pass
     assert len(documents(again.website, pages)) == 10
     assert finish(again.website).unchanged == 10
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_website_is_removed_while_a_worker_crawls_it_and_nothing_comes_back(
+    acme: World, pages: Site
+) -> None:
+    made = website(acme, pages)
+    sync = made.syncs.get()
+    removed: list[bool] = []
+
+    def answer(request: Request) -> None:
+        """The fifth page is on its way when the website goes."""
+        if not removed:
+            removed.append(True)
+            apart = threading.Thread(target=remove_apart, args=(made,))
+            apart.start()
+            apart.join()
+        request.answer(200, html("Konu", f"Burada {request.path} anlatılır."))
+
+    pages.pages["/s4"] = answer
+    assert crawl(sync.pk) is None
+    assert removed
+    assert not Website.objects.filter(pk=made.pk).exists()
+    assert not Page.objects.filter(website=made.pk).exists()
+    assert documents(made, pages) == set()
+    assert not IngestionJob.objects.filter(
+        document__uri__startswith="http", state__in=IngestionJob.OPEN
+    ).exists()
+
+
+def remove_apart(website: Website) -> None:
+    try:
+        websites.remove(website)
+    finally:
+        connection.close()
 
 
 def test_a_deleted_document_comes_back_with_the_next_sync(acme: World, pages: Site) -> None:

@@ -85,6 +85,13 @@ class FileMissing(DolphyError):
     status = 409
 
 
+class FileUnreadable(DolphyError):
+    """The file cannot be read from where it lies."""
+
+    code = "file_unreadable"
+    status = 422
+
+
 class PassagesRefused(DolphyError):
     """The embedder refused parts of this document; change or remove them and upload it again."""
 

@@ -15,7 +15,7 @@ from django.db import connection
 from psycopg import sql
 
 from ingestion import files, graph
-from ingestion.models import Document, Index, IndexedPassage, IngestionJob
+from ingestion.models import Index, IndexedPassage, IngestionJob
 from retrieval.benchmark.ingesting.ground import drop_database
 from retrieval.benchmark.progress import told
 from retrieval.evaluation.progress import Tell
@@ -91,9 +91,10 @@ def _delete_rows(owner: Tenant, tell: Tell) -> None:
     """The narrow rows by their index, then documents, whose passages cascade: the other way round
     PostgreSQL would look for the narrow row of every single passage."""
     indexes = list(Index.objects.filter(tenant=owner).values_list("pk", flat=True))
-    documents = list(Document.objects.filter(tenant=owner).values_list("pk", flat=True))
-    total = len(indexes) + len(documents)
     with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM ingestion_document WHERE tenant_id = %s", [owner.pk])
+        documents = [key for (key,) in cursor]
+        total = len(indexes) + len(documents)
         for number, index in enumerate(indexes, 1):
             cursor.execute(
                 "DELETE FROM ingestion_indexedpassage WHERE index_id = %s AND tenant_id = %s",

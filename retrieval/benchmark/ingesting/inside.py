@@ -2,7 +2,7 @@
 
     python -m retrieval.benchmark.ingesting.inside PART ARGUMENT… → one line of JSON
 
-Parts: `workers FOLDER DOCUMENTS COUNT…`, `pages URL PAGES`.
+Parts: `workers FOLDER DOCUMENTS COUNT…`, `pages FOLDER URL PAGES`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,10 @@ def main(part: str, *arguments: str) -> None:
 
 def _workers(folder: str, documents: str, *counts: str) -> list[dict[str, Any]]:
     """Documents a second with so many workers, one count after another."""
-    from dolphy import embedding
     from retrieval.benchmark.ingesting.workers import throughput
-    from retrieval.benchmark.invent import Inventor
     from retrieval.benchmark.progress import told
 
-    inventor = Inventor(embedding.configured().space.dimensions)
-    found = []
+    inventor, found = _inventor(), []
     for count in map(int, counts):
         agent = _agent(f"workers-{count}")
         with told(f"{documents} documents, {count} workers") as tell:
@@ -37,12 +34,25 @@ def _workers(folder: str, documents: str, *counts: str) -> list[dict[str, Any]]:
     return found
 
 
-def _pages(url: str, pages: str) -> dict[str, Any]:
+def _pages(folder: str, url: str, pages: str) -> dict[str, Any]:
+    """A website by this process alone, then again, for another agent, by workers."""
     from retrieval.benchmark.ingesting.pages import pages_a_second
+    from retrieval.benchmark.ingesting.pages_by_workers import pages_by_workers
     from retrieval.benchmark.progress import told
 
     with told(f"{pages} pages of a website") as tell:
-        return pages_a_second(_agent("website"), url, int(pages), tell)
+        found = pages_a_second(_agent("website"), url, int(pages), tell)
+    agent = _agent("website-by-workers")
+    with told(f"{pages} pages by workers") as tell:
+        by_workers = pages_by_workers(agent, url, int(pages), _inventor(), Path(folder), tell)
+    return {**found, "by_workers": by_workers}
+
+
+def _inventor() -> Any:
+    from dolphy import embedding
+    from retrieval.benchmark.invent import Inventor
+
+    return Inventor(embedding.configured().space.dimensions)
 
 
 def _agent(slug: str) -> Any:

@@ -60,7 +60,7 @@ def _pages(place: Ground, amount: Amount, inventor: Inventor) -> dict[str, Any]:
         address = f"127.0.0.1:{port}"
         allowed = {**place.environment, "CRAWL_ALLOWED_HOSTS": address}
         crawled = Ground(allowed, place.folder)
-        found = _inside(crawled, "pages", f"http://{address}{SITEMAP}", amount.pages)
+        found = _inside(crawled, "pages", place.folder, f"http://{address}{SITEMAP}", amount.pages)
     return {"site": amount.site.name if amount.site else "invented", **found}
 
 

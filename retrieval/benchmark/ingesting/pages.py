@@ -62,10 +62,15 @@ def pages_a_second(agent: Agent, url: str, pages: int, tell: Tell) -> dict[str, 
     }
 
 
+def start(agent: Agent, url: str, pages: int) -> Sync:
+    """A website without pauses, and its first sync, queued."""
+    website = websites.create(agent, url, delay=0.0, page_limit=pages + 1, depth_limit=50)
+    return website.syncs.get()
+
+
 def _crawl(agent: Agent, url: str, pages: int, tell: Tell) -> int:
     """The whole sync; how many addresses were fetched, the sitemap among them."""
-    website = websites.create(agent, url, delay=0.0, page_limit=pages + 1, depth_limit=50)
-    sync = website.syncs.get()
+    sync = start(agent, url, pages)
     while not sync.is_finished:
         wait = crawl(sync.pk)
         sync.refresh_from_db()

@@ -91,9 +91,11 @@ def pages(row: Mapping[str, Any]) -> Table:
     )
     embedding = spent.get("embedding", 0.0)
     table.add_row("not counted: asking for vectors", "", f"{embedding:.1f}", "")
+    crew = row["by_workers"]
     table.caption = (
-        f"{row['pages_per_s']:.1f} pages a second by the clock. "
-        f"Aim: {AIM_PAGES} a CPU second, fetched to analysed."
+        f"By the clock: {row['pages_per_s']:.1f} pages a second in one process, "
+        f"{crew['documents_per_s']:.1f} by {crew['workers']} workers, embedding and all (limit: "
+        f"{crew['limit']}). Aim: {AIM_PAGES} a CPU second, fetched to analysed."
     )
     return table
 

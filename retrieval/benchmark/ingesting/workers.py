@@ -12,12 +12,14 @@ import http.client
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.db import connection
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from dolphy.management.commands.up import commands
 from ingestion.models import Document, IngestionJob
@@ -56,58 +58,91 @@ class Looks:
         with connection.cursor() as cursor:
             cursor.execute(_DOING)
             active, locked = cursor.fetchone()
-        self.count, self.active, self.locked = (
-            self.count + 1,
-            self.active + active,
-            self.locked + locked,
-        )
+        self.count += 1
+        self.active += active
+        self.locked += locked
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A state of the run: what is done, what was spent, what the endpoint was asked."""
+    """A state of the run: what is done, what was spent, what the endpoint was asked, and what
+    PostgreSQL was seen doing since the moment before."""
 
     documents: int
     passages: int
     reading: processor.Reading
     endpoint: dict[str, float]
-    looks: Looks = field(default_factory=Looks)
+    looks: Looks
+
+
+@dataclass(frozen=True)
+class Crew:
+    """A Celery worker with so many processes, at work for one agent; what it says goes to `log`."""
+
+    agent: Agent
+    workers: int
+    pid: int
+    log: Path
+
+    @property
+    def jobs(self) -> QuerySet[IngestionJob]:
+        return IngestionJob.objects.filter(tenant=self.agent.tenant_id, agent=self.agent)
+
+    def done(self) -> int:
+        return self.jobs.filter(state=State.SUCCEEDED).count()
+
+    def moment_when(self, reached: Callable[[], bool]) -> Moment:
+        """Wait for it. Raises `RuntimeError` when a job fails or it takes too long."""
+        looks, until = Looks(), time.monotonic() + PATIENCE
+        while not reached():
+            failed = self.jobs.filter(state__in=[State.FAILED, State.CANCELLED]).first()
+            if failed or time.monotonic() > until:
+                said = self.log.read_text(errors="replace")[-2000:]
+                raise RuntimeError(f"The workers did not finish: {failed and failed.error}\n{said}")
+            looks.look()
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        documents = Document.objects.filter(tenant=self.agent.tenant_id, agent=self.agent)
+        port, endpoint = map(int, os.environ["BENCHMARK_ENDPOINT"].split())
+        return Moment(
+            documents=self.done(),
+            passages=documents.aggregate(all=Sum("passage_count"))["all"],
+            reading=processor.read(workers=self.pid, endpoint=endpoint),
+            endpoint=_counts(port),
+            looks=looks,
+        )
+
+
+@contextmanager
+def at_work(agent: Agent, workers: int, folder: Path) -> Iterator[Crew]:
+    log = folder / f"{agent.slug}.log"
+    command = [*commands(0, folder)["worker"], "--concurrency", str(workers)]
+    with started(command, os.environ, log) as process:
+        yield Crew(agent, workers, process.pid, log)
+
+
+def queue(agent: Agent, documents: int, inventor: Inventor) -> None:
+    """Receive so many, all different."""
+    for number in range(documents):
+        data = markdown(inventor, PASSAGES_A_DOCUMENT).encode()
+        receive(agent, name=f"document-{number:04d}.md", data=data)
 
 
 def throughput(
     agent: Agent, workers: int, documents: int, inventor: Inventor, folder: Path, tell: Tell
 ) -> dict[str, Any]:
-    """`workers` processes of one Celery worker on `documents` documents, and some to warm up."""
+    """`workers` processes on `documents` documents, and some to warm up."""
     warm_up = WARM_UP * workers
-    for number in range(warm_up + documents):
-        data = markdown(inventor, PASSAGES_A_DOCUMENT).encode()
-        receive(agent, name=f"with-{workers}-{number:04d}.md", data=data)
-    log = folder / f"workers-{workers}.log"
-    command = [*commands(0, folder)["worker"], "--concurrency", str(workers)]
-    with started(command, os.environ, log) as process:
-        begin = _moment_when(agent, warm_up, process.pid, log, tell)
-        end = _moment_when(agent, warm_up + documents, process.pid, log, tell)
-    return _figures(workers, begin, end)
+    total = warm_up + documents
+    queue(agent, total, inventor)
+    with at_work(agent, workers, folder) as crew:
 
+        def reached(count: int) -> bool:
+            tell(crew.done(), total)
+            return crew.done() >= count
 
-def _moment_when(agent: Agent, left: int, pid: int, log: Path, tell: Tell) -> Moment:
-    """Wait until so many of this round's jobs are done."""
-    looks, until = Looks(), time.monotonic() + PATIENCE
-    jobs = IngestionJob.objects.filter(tenant=agent.tenant_id, agent=agent)
-    while (done := jobs.filter(state=State.SUCCEEDED).count()) < left:
-        failed = jobs.filter(state__in=[State.FAILED, State.CANCELLED]).first()
-        if failed or time.monotonic() > until:
-            said = log.read_text(errors="replace")[-2000:]
-            raise RuntimeError(f"The workers did not finish: {failed and failed.error}\n{said}")
-        looks.look()
-        tell(done, left)
-        time.sleep(SECONDS_BETWEEN_LOOKS)
-    passages = Document.objects.filter(tenant=agent.tenant_id, agent=agent).aggregate(
-        all=Sum("passage_count")
-    )
-    port, endpoint = map(int, os.environ["BENCHMARK_ENDPOINT"].split())
-    reading = processor.read(workers=pid, endpoint=endpoint)
-    return Moment(done, passages["all"], reading, _counts(port), looks)
+        begin = crew.moment_when(lambda: reached(warm_up))
+        end = crew.moment_when(lambda: reached(total))
+    return figures(workers, begin, end)
 
 
 def _counts(port: int) -> dict[str, float]:
@@ -118,7 +153,8 @@ def _counts(port: int) -> dict[str, float]:
     return counts
 
 
-def _figures(workers: int, begin: Moment, end: Moment) -> dict[str, Any]:
+def figures(workers: int, begin: Moment, end: Moment) -> dict[str, Any]:
+    """Between two moments. Seconds; shares from 0 to 1."""
     spent = end.reading.since(begin.reading)
     wall = spent.pop("wall") or 0.001
     documents, passages = end.documents - begin.documents, end.passages - begin.passages

@@ -108,6 +108,7 @@ def test_workers_pages_and_a_pdf_are_measured_and_nothing_is_left(monkeypatch: A
     assert (pages["site"], pages["pages"]) == ("invented", 40) and pages["passages"] > 100
     assert {"parsing", "segmenting", "analysing", "embedding"} <= set(pages["stages_cpu_s"])
     assert pages["stored_per_cpu_s"] <= pages["analysed_per_cpu_s"] <= pages["crawled_per_cpu_s"]
+    assert pages["by_workers"]["documents"] == 40
     assert found["pdf"]["pages"] == 5 and found["pdf"]["peak_mb"] >= found["pdf"]["before_mb"]
     printed = StringIO()
     for table in tables(found):

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from dolphy import embedding
 from ingestion.graph import EXACT_UP_TO
-from retrieval.benchmark import agents, scratch, search
-from retrieval.benchmark.agents import OWN, SAME_WAY, ratio
+from retrieval.benchmark.ingesting.beside_embedder import throughput
 from retrieval.benchmark.ingesting.measured import Amount, measured
-from retrieval.benchmark.invent import Inventor
-from retrieval.benchmark.load import Contents, load, own, pooled
+from retrieval.benchmark.loading import scratch
+from retrieval.benchmark.loading.invent import Inventor
+from retrieval.benchmark.loading.load import Contents, load, own, pooled
 from retrieval.benchmark.measure import Timing, in_turns
 from retrieval.benchmark.progress import told
+from retrieval.benchmark.searching import agents, search
+from retrieval.benchmark.searching.agents import OWN, SAME_WAY, ratio
+from retrieval.benchmark.searching.subject import Subject, subject
+from retrieval.benchmark.searching.web import search_over_http
 from retrieval.benchmark.size import Size
-from retrieval.benchmark.subject import Subject, subject
-from retrieval.benchmark.throughput import throughput
-from retrieval.benchmark.web import search_over_http
+from retrieval.evaluation.progress import Tell
 from tenants.models import Agent, Tenant
+
+Measure = Callable[[Subject, int, Tell], dict[str, Any]]
 
 WHOLE = 3_000  # the agent whose whole path, HTTP included, is timed
 SELDOM = {"cold_retrieve": 8}
@@ -34,10 +39,10 @@ def run(size: Size, amount: Amount | None = None) -> dict[str, Any]:
             ingestion = throughput(owner, size.documents, inventor, tell)
         subjects = {n: _subject(owner, n, inventor) for n in size.measured()}
         scratch.settle()
-        alone = _agents(subjects, size.rounds, "the measured agents alone")
+        alone = _agents(subjects, agents.statement_alone, size.rounds, "the measured agents alone")
         _fill(owner, size, inventor)
         scratch.settle()
-        together = _agents(subjects, size.rounds, "the whole table")
+        together = _agents(subjects, agents.figures, size.rounds, "the whole table")
         rows = scratch.table_size()
         holds = _holds(size, rows, scratch.rows_of(owner))
         timed = subjects[max((n for n in subjects if n <= WHOLE), default=min(subjects))]
@@ -89,11 +94,13 @@ def _fill(owner: Tenant, size: Size, inventor: Inventor) -> None:
             tell(number + 1, len(others))
 
 
-def _agents(subjects: dict[int, Subject], rounds: int, where: str) -> list[dict[str, Any]]:
+def _agents(
+    subjects: dict[int, Subject], measure: Measure, rounds: int, where: str
+) -> list[dict[str, Any]]:
     found = []
     for size, one in subjects.items():
         with told(f"searching {size:,} in {where}") as tell:
-            found.append(agents.figures(one, rounds, tell))
+            found.append(measure(one, rounds, tell))
     return found
 
 
@@ -132,12 +139,19 @@ def _growth(
     alone: list[dict[str, Any]], together: list[dict[str, Any]], rows: int
 ) -> list[dict[str, Any]]:
     """How an agent's cost changes when others fill the table, and from agent to agent."""
-    small = sum(row["passages"] for row in alone)
+    tables = (str(sum(row["passages"] for row in alone)), str(rows))
     return [
         {
-            "passages": before["passages"],
-            "statement_p50_ms": {str(small): before["p50_ms"], str(rows): after["p50_ms"]},
-            "ratio": round(after["p50_ms"] / before["p50_ms"], 2),
+            "passages": pair[0]["passages"],
+            "statement_p50_ms": dict(zip(tables, (row["p50_ms"] for row in pair), strict=True)),
+            "statement_processor_ms": dict(zip(tables, map(_processor_ms, pair), strict=True)),
+            "ratio": round(pair[1]["p50_ms"] / pair[0]["p50_ms"], 2),
+            "processor_ratio": round(_processor_ms(pair[1]) / _processor_ms(pair[0]), 2),
         }
-        for before, after in zip(alone, together, strict=True)
+        for pair in zip(alone, together, strict=True)
     ]
+
+
+def _processor_ms(row: dict[str, Any]) -> float:
+    spent = row["processor_ms"]["statement"]
+    return round((spent["server"] or 0.0) + spent["client"], 3)

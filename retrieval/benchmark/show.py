@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.table import Table
 
-from retrieval.benchmark.agents import OWN, SAME_WAY
 from retrieval.benchmark.ingesting import show as ingesting
 from retrieval.benchmark.new_table import new_table
+from retrieval.benchmark.searching.agents import OWN, SAME_WAY
 
 ORDER = (
     "select_1", OWN, SAME_WAY, "statement", "warm_retrieve", "cold_retrieve", "http_search",
@@ -140,11 +140,18 @@ def _server_and_client(spent: Mapping[str, float | None]) -> str:
 
 def growth(found: Mapping[str, Any]) -> Table:
     sizes = list(found["growth"][0]["statement_p50_ms"])
-    titles = [f"table of {int(size):,}" for size in sizes]
-    table = new_table("The statement as the table grows (p50, ms)", "passages", *titles, "×")
+    titles = [f"{what} in {int(size):,}" for what in ("p50", "processor") for size in sizes]
+    titles.insert(2, "×")
+    table = new_table("The statement as the table grows (ms)", "passages", *titles, "×")
     for row in found["growth"]:
-        taken = (f"{row['statement_p50_ms'][size]:.2f}" for size in sizes)
-        table.add_row(f"{row['passages']:,}", *taken, f"{row['ratio']:.2f}")
+        taken, spent = row["statement_p50_ms"], row["statement_processor_ms"]
+        table.add_row(
+            f"{row['passages']:,}",
+            *(f"{taken[size]:.2f}" for size in sizes),
+            f"{row['ratio']:.2f}",
+            *(f"{spent[size]:.2f}" for size in sizes),
+            f"{row['processor_ratio']:.2f}",
+        )
     return table
 
 

@@ -50,7 +50,7 @@ def _pages(folder: str, url: str, pages: str) -> dict[str, Any]:
 
 def _inventor() -> Any:
     from dolphy import embedding
-    from retrieval.benchmark.invent import Inventor
+    from retrieval.benchmark.loading.invent import Inventor
 
     return Inventor(embedding.configured().space.dimensions)
 

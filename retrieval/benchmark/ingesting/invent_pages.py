@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 
 SECTIONS, PARAGRAPHS_A_SECTION, ROWS, ITEMS, NEIGHBOURS = 3, 2, 6, 5, 8
 _STYLE = "body{margin:0}nav li{display:inline}" * 20

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from textwrap import wrap
 
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 
 LINE_LETTERS, PASSAGES_A_PAGE = 90, 6
 TURKISH = {"ğ": "gbreve", "Ğ": "Gbreve", "ı": "dotlessi", "İ": "Idotaccent", "ş": "scedilla",

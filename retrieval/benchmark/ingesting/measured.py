@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from retrieval.benchmark.ingesting import processor
+from retrieval.benchmark.ingesting import parts
 from retrieval.benchmark.ingesting.ground import Ground, ground, with_embedder
 from retrieval.benchmark.ingesting.invent_pages import write_site
 from retrieval.benchmark.ingesting.invent_pdf import pdf
 from retrieval.benchmark.ingesting.processes import python, serving, started
 from retrieval.benchmark.ingesting.site import SITEMAP
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 from retrieval.benchmark.progress import told
 
 HERE = "retrieval.benchmark.ingesting"
@@ -44,7 +44,7 @@ def measured(name: str, amount: Amount, inventor: Inventor) -> dict[str, Any]:
         with with_embedder(place, inventor.width, 0) as instant:
             pages = _pages(instant, amount, inventor)
     return {
-        "cores": processor.cores(),
+        "cores": parts.cores(),
         "embedder_seconds_a_request": EMBEDDER_SECONDS,
         "workers": workers,
         "pages": pages,

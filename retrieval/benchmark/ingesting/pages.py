@@ -15,7 +15,7 @@ from ingestion.crawl.crawl import crawl
 from ingestion.crawl.models import Sync
 from ingestion.ingest import ingest_next
 from ingestion.models import Document, IngestionJob
-from retrieval.benchmark.ingesting import processor
+from retrieval.benchmark.ingesting import parts
 from retrieval.benchmark.ingesting.stages import BETWEEN, stages_timed
 from retrieval.evaluation.progress import Tell
 from tenants.models import Agent
@@ -26,16 +26,16 @@ BEFORE_EMBEDDING = ("received", "parsing", "segmenting", "analysing")
 
 def pages_a_second(agent: Agent, url: str, pages: int, tell: Tell) -> dict[str, Any]:
     """`url` is a page or a sitemap; at most `pages` are asked for."""
-    start, cpu, before = time.perf_counter(), time.process_time(), processor.read()
+    start, cpu, before = time.perf_counter(), time.process_time(), parts.read()
     fetched = _crawl(agent, url, pages, tell)
-    crawled, middle = processor.read().since(before), processor.read()
+    crawled, middle = parts.read().since(before), parts.read()
     crawl_wall, crawl_cpu = time.perf_counter() - start, time.process_time() - cpu
     documents = Document.objects.filter(tenant=agent.tenant_id, agent=agent)
     with stages_timed() as spent:
         for number in range(1, documents.count() + 1):
             ingest_next()
             tell(number, documents.count())
-    ingested = processor.read().since(middle)
+    ingested = parts.read().since(middle)
     ready = documents.filter(state=Document.State.READY)
     reached = ready.count()
     before_embedding = sum(spent.cpu.get(stage, 0.0) for stage in BEFORE_EMBEDDING)

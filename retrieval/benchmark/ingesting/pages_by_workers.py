@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ingestion.models import IngestionJob
-from retrieval.benchmark.ingesting import processor
+from retrieval.benchmark.ingesting import parts
 from retrieval.benchmark.ingesting.pages import start
 from retrieval.benchmark.ingesting.workers import WARM_UP, at_work, figures, queue
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 from retrieval.evaluation.progress import Tell
 from tenants.models import Agent
 
@@ -19,7 +19,7 @@ def pages_by_workers(
 ) -> dict[str, Any]:
     """As many worker processes as there are cores. From the start of the sync to the last job's
     end, after a few documents that are not counted."""
-    workers = processor.cores()
+    workers = parts.cores()
     warm_up = WARM_UP * workers
     queue(agent, warm_up, inventor)
     with at_work(agent, workers, folder) as crew:

@@ -24,10 +24,10 @@ from django.db.models import QuerySet, Sum
 from dolphy.management.commands.up import commands
 from ingestion.models import Document, IngestionJob
 from ingestion.receive import receive
-from retrieval.benchmark.ingesting import processor
+from retrieval.benchmark.ingesting import parts
 from retrieval.benchmark.ingesting.invent_pages import markdown
 from retrieval.benchmark.ingesting.processes import started
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 from retrieval.evaluation.progress import Tell
 from tenants.models import Agent
 
@@ -70,7 +70,7 @@ class Moment:
 
     documents: int
     passages: int
-    reading: processor.Reading
+    reading: parts.Reading
     endpoint: dict[str, float]
     looks: Looks
 
@@ -106,7 +106,7 @@ class Crew:
         return Moment(
             documents=self.done(),
             passages=documents.aggregate(all=Sum("passage_count"))["all"],
-            reading=processor.read(workers=self.pid, endpoint=endpoint),
+            reading=parts.read(workers=self.pid, endpoint=endpoint),
             endpoint=_counts(port),
             looks=looks,
         )
@@ -164,9 +164,9 @@ def figures(workers: int, begin: Moment, end: Moment) -> dict[str, Any]:
         "embedder": asked["seconds"] / of_workers,
         "database": end.looks.active / max(1, end.looks.count) / workers,
         "locks": end.looks.locked / max(1, end.looks.count) / workers,
-        "cores": (spent.pop("machine") or 0.0) / (wall * processor.cores()),
+        "cores": (spent.pop("machine") or 0.0) / (wall * parts.cores()),
     }
-    ours = sum(used or 0.0 for used in spent.values()) / (wall * processor.cores())
+    ours = sum(used or 0.0 for used in spent.values()) / (wall * parts.cores())
     return {
         "workers": workers,
         "documents": documents,

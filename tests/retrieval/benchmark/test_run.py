@@ -18,8 +18,10 @@ from dolphy import embedding
 from ingestion.analyse import analyse_passage
 from ingestion.graph import EXACT_UP_TO
 from ingestion.models import IndexedPassage
-from retrieval.benchmark import run, scratch, throughput
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark import run
+from retrieval.benchmark.ingesting import beside_embedder
+from retrieval.benchmark.loading import scratch
+from retrieval.benchmark.loading.invent import Inventor
 from retrieval.benchmark.measure import Operation, in_turns
 from retrieval.benchmark.show import notes, tables
 from retrieval.benchmark.size import Size
@@ -74,7 +76,7 @@ def test_other_agents_are_small_unless_their_number_is_given() -> None:
 
 @pytest.fixture(autouse=True)
 def fewer_sentences(monkeypatch: Any) -> None:
-    monkeypatch.setattr("retrieval.benchmark.invent.SENTENCES", 500)
+    monkeypatch.setattr("retrieval.benchmark.loading.invent.SENTENCES", 500)
 
 
 @contextmanager
@@ -86,7 +88,7 @@ def no_web(agent: Any, questions: Sequence[str]) -> Iterator[Operation]:
 @pytest.mark.django_db(transaction=True)
 def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any) -> None:
     monkeypatch.setattr(run, "search_over_http", no_web)
-    monkeypatch.setattr(throughput, "PARAGRAPHS", 2)
+    monkeypatch.setattr(beside_embedder, "PARAGRAPHS", 2)
     monkeypatch.setattr("ingestion.graph.EXACT_UP_TO", 250)
     killed = Tenant.objects.create(slug=f"{scratch.PREFIX}killed", name=scratch.NAME)
     out = StringIO()

@@ -14,12 +14,12 @@ from ingestion.parsing import BlockKind, parse
 from retrieval.benchmark.ingesting.invent_pages import markdown, write_site
 from retrieval.benchmark.ingesting.invent_pdf import pdf
 from retrieval.benchmark.ingesting.site import pages_of, sitemap
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 
 
 @pytest.fixture
 def inventor(monkeypatch: Any) -> Inventor:
-    monkeypatch.setattr("retrieval.benchmark.invent.SENTENCES", 200)
+    monkeypatch.setattr("retrieval.benchmark.loading.invent.SENTENCES", 200)
     return Inventor(8)
 
 

@@ -17,15 +17,15 @@ from rich.console import Console
 
 from dolphy.embedding.remote import RemoteEmbedder
 from ingestion.models import IngestionJob
-from retrieval.benchmark.ingesting import measured
+from retrieval.benchmark.ingesting import invent_pages, measured
 from retrieval.benchmark.ingesting.ground import ENDPOINT
 from retrieval.benchmark.ingesting.measured import Amount
+from retrieval.benchmark.ingesting.parts import Reading
 from retrieval.benchmark.ingesting.processes import python, serving, started
-from retrieval.benchmark.ingesting.processor import Reading
 from retrieval.benchmark.ingesting.show import tables
 from retrieval.benchmark.ingesting.stages import BETWEEN, stages_timed
 from retrieval.benchmark.ingesting.workers import limit
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 
 
 def test_the_endpoint_is_an_embedder_that_counts_what_it_is_asked() -> None:
@@ -98,17 +98,18 @@ def test_time_is_that_of_the_stage_that_the_job_told_last(monkeypatch: Any) -> N
 def test_workers_pages_and_a_pdf_are_measured_and_nothing_is_left(monkeypatch: Any) -> None:
     monkeypatch.setattr(measured, "WORKERS", (2,))
     monkeypatch.setattr(measured, "EMBEDDER_SECONDS", 0.05)
-    found = measured.measured("benchmark-test", Amount(4, 40, 5), Inventor(16))
+    monkeypatch.setattr(invent_pages, "SECTIONS", 1)
+    found = measured.measured("benchmark-test", Amount(4, 24, 5), Inventor(16))
     (row,) = found["workers"]
     assert row["workers"] == 2 and row["documents"] <= 4
     assert row["passages"] > 0 and row["documents_per_s"] > 0
     assert row["requests"] > 0 and row["cpu_s"]["workers"] > 0
     assert 0 <= row["shares"]["embedder"] <= 1.05
     pages = found["pages"]
-    assert (pages["site"], pages["pages"]) == ("invented", 40) and pages["passages"] > 100
+    assert (pages["site"], pages["pages"]) == ("invented", 24) and pages["passages"] > 50
     assert {"parsing", "segmenting", "analysing", "embedding"} <= set(pages["stages_cpu_s"])
     assert pages["stored_per_cpu_s"] <= pages["analysed_per_cpu_s"] <= pages["crawled_per_cpu_s"]
-    assert pages["by_workers"]["documents"] == 40
+    assert pages["by_workers"]["documents"] == 24
     assert found["pdf"]["pages"] == 5 and found["pdf"]["peak_mb"] >= found["pdf"]["before_mb"]
     printed = StringIO()
     for table in tables(found):

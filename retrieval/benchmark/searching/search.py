@@ -12,9 +12,9 @@ from dolphy.cache import valkey
 from dolphy.embedding.remembered import name_of
 from ingestion.graph import covered_by
 from ingestion.indexes import space_of
+from retrieval.benchmark.loading.own_index import DEPTH
 from retrieval.benchmark.measure import Operation
-from retrieval.benchmark.own_index import DEPTH
-from retrieval.benchmark.subject import QUESTIONS, Question, Subject
+from retrieval.benchmark.searching.subject import QUESTIONS, Question, Subject
 from retrieval.retrieve import retrieve
 from retrieval.statement import HalfVector, HalfVectorDumper, find
 

@@ -16,11 +16,11 @@ from ingestion.embed import text_key
 from ingestion.indexes import index_for
 from ingestion.models import Document, Index, IndexedPassage, Passage
 from ingestion.swap import index_rows, tsvector
-from retrieval.benchmark import own_index
-from retrieval.benchmark.invent import Inventor
-from retrieval.benchmark.load import content, load, own, pooled
-from retrieval.benchmark.rows import Content, TsVector, TsVectorDumper
-from retrieval.benchmark.scratch import tenant
+from retrieval.benchmark.loading import own_index
+from retrieval.benchmark.loading.invent import Inventor
+from retrieval.benchmark.loading.load import content, load, own, pooled
+from retrieval.benchmark.loading.rows import Content, TsVector, TsVectorDumper
+from retrieval.benchmark.loading.scratch import tenant
 from tenants.models import Agent, Tenant
 
 WIDTH = embedding.configured().space.dimensions
@@ -28,9 +28,9 @@ WIDTH = embedding.configured().space.dimensions
 
 @pytest.fixture
 def inventor(monkeypatch: Any) -> Inventor:
-    monkeypatch.setattr("retrieval.benchmark.invent.SENTENCES", 200)
-    monkeypatch.setattr("retrieval.benchmark.load.POOL", 30)
-    monkeypatch.setattr("retrieval.benchmark.load.BLOCK", 50)
+    monkeypatch.setattr("retrieval.benchmark.loading.invent.SENTENCES", 200)
+    monkeypatch.setattr("retrieval.benchmark.loading.load.POOL", 30)
+    monkeypatch.setattr("retrieval.benchmark.loading.load.BLOCK", 50)
     return Inventor(WIDTH)
 
 
@@ -108,7 +108,7 @@ def test_an_agent_has_as_many_passages_as_were_asked_for(owner: Tenant, inventor
 def test_vectors_to_ask_about_are_spread_over_the_whole_agent(
     owner: Tenant, inventor: Inventor, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("retrieval.benchmark.load.ASKED_ABOUT", 10)
+    monkeypatch.setattr("retrieval.benchmark.loading.load.ASKED_ABOUT", 10)
     vectors = load(owner, "help", 130, inventor, own(inventor), told_nobody)
     stored = IndexedPassage.objects.filter(tenant=owner).order_by("passage_id")
     every = [row.vector for row in stored][::13]

@@ -16,8 +16,8 @@ from psycopg import sql
 from dolphy.embedding import Vectors
 from ingestion.graph import BUILD_DEPTH, NEIGHBOURS
 from ingestion.models import Index
-from retrieval.benchmark import scratch
-from retrieval.benchmark.load import room_for_graph
+from retrieval.benchmark.loading import scratch
+from retrieval.benchmark.loading.load import room_for_graph
 from retrieval.statement import HalfVector, HalfVectorDumper
 from tenants.models import Tenant
 

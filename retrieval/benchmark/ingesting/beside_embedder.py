@@ -21,7 +21,7 @@ from ingestion.models import IngestionJob, Passage
 from ingestion.receive import receive
 from ingestion.segment import Segment
 from retrieval.benchmark.ingesting.invent_pages import markdown
-from retrieval.benchmark.invent import Inventor
+from retrieval.benchmark.loading.invent import Inventor
 from retrieval.evaluation.progress import Tell
 from tenants.models import Agent, Tenant
 

@@ -20,8 +20,14 @@ from ingestion import graph
 from ingestion.embed import text_key
 from ingestion.indexes import index_for
 from ingestion.models import Document, Index
-from retrieval.benchmark.invent import Inventor, Passage
-from retrieval.benchmark.rows import Content, Placed, passage_ids, write_indexed, write_passages
+from retrieval.benchmark.loading.invent import Inventor, Passage
+from retrieval.benchmark.loading.rows import (
+    Content,
+    Placed,
+    passage_ids,
+    write_indexed,
+    write_passages,
+)
 from retrieval.evaluation.progress import Tell
 from tenants.models import Agent, Tenant
 

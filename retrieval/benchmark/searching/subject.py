@@ -9,9 +9,9 @@ from functools import cached_property
 from dolphy.embedding import Vectors
 from ingestion.analyse import Root, analyse_question, question_pairs
 from ingestion.models import Index, serving_index
-from retrieval.benchmark import own_index
-from retrieval.benchmark.invent import Inventor
-from retrieval.benchmark.own_index import OwnIndex
+from retrieval.benchmark.loading import own_index
+from retrieval.benchmark.loading.invent import Inventor
+from retrieval.benchmark.loading.own_index import OwnIndex
 from retrieval.measured import measured
 from retrieval.statement import Settings, settings_of
 from tenants.models import Agent

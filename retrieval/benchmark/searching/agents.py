@@ -8,9 +8,9 @@ from statistics import fmean
 from typing import Any
 
 from retrieval.benchmark.measure import Timing, in_turns
-from retrieval.benchmark.processor import processor_time
-from retrieval.benchmark.search import bare_query, own_index_query, statement
-from retrieval.benchmark.subject import QUESTIONS, Question, Subject
+from retrieval.benchmark.searching.processor import processor_time
+from retrieval.benchmark.searching.search import bare_query, own_index_query, statement
+from retrieval.benchmark.searching.subject import QUESTIONS, Question, Subject
 from retrieval.evaluation.progress import Tell
 from retrieval.statement import candidates, find
 
@@ -40,6 +40,17 @@ def figures(of: Subject, rounds: int, tell: Tell) -> dict[str, Any]:
             for bare in (OWN, SAME_WAY)
             for which in ("p50", "p95")
         },
+        "processor_ms": processor_time(operations, min(rounds, QUESTIONS)),
+    }
+
+
+def statement_alone(of: Subject, rounds: int, tell: Tell) -> dict[str, Any]:
+    """Only what tells how the statement's cost grows."""
+    operations = {"statement": statement(of, of.questions)}
+    taken = in_turns(operations, rounds, tell)
+    return {
+        "passages": of.index.passages,
+        "p50_ms": taken["statement"].p50,
         "processor_ms": processor_time(operations, min(rounds, QUESTIONS)),
     }
 

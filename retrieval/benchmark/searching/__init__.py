@@ -1,0 +1,1 @@
+"""What a search costs, beside the bare queries that it is measured by."""

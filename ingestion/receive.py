@@ -53,14 +53,16 @@ def receive(
     sha256 = hashlib.sha256(content).hexdigest()
     with transaction.atomic():
         quota = quotas.hold(agent.tenant_id)
-        document, _ = Document.objects.select_for_update().get_or_create(
+        document, is_new = Document.objects.select_for_update().get_or_create(
             tenant_id=agent.tenant_id, agent=agent, uri=uri
         )
         retitled = _retitled(document, title)
-        known = _already(document, sha256)
+        known = None if is_new else _already(document, sha256)
         if known and not retitled:
             return known
         quotas.check_upload(document, len(content), quota)
+        if not is_new:
+            supersede(document)
         return _new_job(document, name, sha256, content)
 
 
@@ -72,6 +74,7 @@ def receive_again(document: Document, name: str, file: str) -> IngestionJob:
     content = files.read(file)
     with transaction.atomic():
         _lock(document.pk, document.tenant_id)
+        supersede(document)
         return _new_job(document, name, hashlib.sha256(content).hexdigest(), content)
 
 
@@ -112,8 +115,8 @@ def _lock(document: UUID, tenant: UUID) -> None:
 
 
 def _new_job(document: Document, name: str, sha256: str, content: bytes) -> IngestionJob:
-    """Queue the bytes as the document's newest version. Its row is locked."""
-    supersede(document)
+    """Queue the bytes as the document's newest version. Its row is locked, and no older job is at
+    work."""
     job = IngestionJob.objects.create(
         tenant_id=document.tenant_id,
         agent_id=document.agent_id,

@@ -13,15 +13,36 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+import numpy as np
 from django.db import connection, transaction
 
 from dolphy.embedding import Vectors
 from ingestion import files, quotas
 from ingestion.analyse import ANALYSER_VERSION, Lexemes
+from ingestion.crawl.found import found_on_page
 from ingestion.embed import text_key
 from ingestion.errors import IndexRetired, JobLost
 from ingestion.models import Document, Index, IngestionJob
 from ingestion.segment import Segment
+
+_LOCK = "SELECT state FROM ingestion_index WHERE id = %s AND tenant_id = %s FOR UPDATE"
+_LET_GO = """
+    WITH older AS (
+        SELECT id, file FROM ingestion_ingestionjob
+        WHERE tenant_id = %s AND document_id = %s AND created_at < %s
+            AND state <> ALL(%s) AND file <> ''
+        FOR UPDATE
+    )
+    UPDATE ingestion_ingestionjob AS job SET file = ''
+    FROM older WHERE job.id = older.id
+    RETURNING older.file
+"""
+_DELETE_WORDS = """
+    DELETE FROM ingestion_word WHERE document_id = %s AND tenant_id = %s AND agent_id = %s
+"""
+_DELETE_PASSAGES = """
+    DELETE FROM ingestion_passage WHERE document_id = %s AND tenant_id = %s AND agent_id = %s
+"""
 
 
 @dataclass(frozen=True)
@@ -52,8 +73,7 @@ def swap(job: IngestionJob, index: Index, prepared: Prepared) -> None:
     index was replaced, `QuotaPassages` when others have taken the room."""
     with transaction.atomic():
         quota = quotas.hold(job.tenant_id)
-        locked = Index.objects.select_for_update().get(pk=index.pk, tenant=index.tenant_id)
-        if locked.state != Index.State.SERVING:
+        if _locked_state(index) != Index.State.SERVING:
             raise IndexRetired
         document = (
             Document.objects.select_for_update()
@@ -65,8 +85,7 @@ def swap(job: IngestionJob, index: Index, prepared: Prepared) -> None:
         if quota:
             quotas.check_passages(document, len(prepared.segments), quota)
         old_files = _take_files_of_older(job, document)
-        removed = document.passages.filter(tenant=job.tenant_id).count()
-        _clear(document)
+        removed = _clear(document)
         ids = _write_passages(document, prepared.segments)
         _write_index_rows(document, index, ids, prepared)
         write_words(document, prepared.words)
@@ -105,16 +124,25 @@ def index_rows(
                     same,
                     text_key(text),
                     ANALYSER_VERSION,
-                    "[" + ",".join(f"{number:.7g}" for number in vector) + "]",
+                    halfvec(vector),
                     tsvector(index.pk, lexemes.stemmed),
                     tsvector(index.pk, lexemes.plain),
                 )
             )
 
 
+def halfvec(vector: Sequence[float]) -> str:
+    """PostgreSQL's text form of a vector, with the digits that a float32 has."""
+    numbers = tuple(np.asarray(vector).tolist())
+    return "[" + ",".join(["%.7g"] * len(numbers)) % numbers + "]"
+
+
 def tsvector(index: int, lexemes: Iterable[str]) -> str:
     """PostgreSQL's text form of the lexemes, each inside the index it belongs to (`12:iade`)."""
-    return " ".join(quoted(scoped(index, lexeme)) for lexeme in lexemes)
+    joined = "\0".join(lexemes)  # no lexeme holds a NUL
+    if not joined:
+        return ""
+    return quoted(scoped(index, joined)).replace("\0", f"' '{scoped(index, '')}")
 
 
 def scoped(index: int, lexeme: str) -> str:
@@ -128,25 +156,30 @@ def quoted(lexeme: str) -> str:
 
 def _take_files_of_older(job: IngestionJob, document: Document) -> list[str]:
     """The files that nothing needs once this version is in place; older jobs let go of theirs."""
-    older = (
-        IngestionJob.objects.filter(
-            tenant=job.tenant_id, document=document, created_at__lt=job.created_at
-        )
-        .exclude(state__in=IngestionJob.OPEN)
-        .exclude(file="")
-    )
-    names = {document.file, *older.values_list("file", flat=True)} - {job.file, ""}
-    older.update(file="")
+    still_open = [state.value for state in IngestionJob.OPEN]
+    with connection.cursor() as cursor:
+        cursor.execute(_LET_GO, [job.tenant_id, document.pk, job.created_at, still_open])
+        names = {document.file, *(name for (name,) in cursor)} - {job.file, ""}
     return sorted(names)
 
 
-def _clear(document: Document) -> None:
+def _locked_state(index: Index) -> str:
+    """The state of the index, whose row stays locked until the transaction ends."""
     with connection.cursor() as cursor:
-        for table in ("ingestion_passage", "ingestion_word"):
-            cursor.execute(
-                f"DELETE FROM {table} WHERE document_id = %s AND tenant_id = %s AND agent_id = %s",  # noqa: S608 (names from the line above)
-                [document.pk, document.tenant_id, document.agent_id],
-            )
+        cursor.execute(_LOCK, [index.pk, index.tenant_id])
+        found: tuple[str] | None = cursor.fetchone()
+    if found is None:
+        raise Index.DoesNotExist
+    return found[0]
+
+
+def _clear(document: Document) -> int:
+    """Delete the old version; returns how many passages it had."""
+    owner = [document.pk, document.tenant_id, document.agent_id]
+    with connection.cursor() as cursor:
+        cursor.execute(_DELETE_WORDS, owner)
+        cursor.execute(_DELETE_PASSAGES, owner)
+        return cursor.rowcount
 
 
 def _write_passages(document: Document, segments: Sequence[Segment]) -> list[int]:
@@ -195,9 +228,14 @@ def write_words(document: Document, words: Counter[tuple[str, str]]) -> None:
             "FROM STDIN"
         ) as copy,
     ):
-        for (folded, surface), count in words.items():
-            owner = (document.tenant_id, document.agent_id, document.pk)
-            copy.write_row((*owner, folded, surface, count))
+        # Words are letters alone, so there is nothing to escape, and they are many.
+        owner = f"{document.tenant_id}\t{document.agent_id}\t{document.pk}"
+        copy.write(
+            "".join(
+                f"{owner}\t{folded}\t{surface}\t{count}\n"
+                for (folded, surface), count in words.items()
+            )
+        )
 
 
 def _describe(document: Document, job: IngestionJob, prepared: Prepared) -> None:
@@ -205,7 +243,7 @@ def _describe(document: Document, job: IngestionJob, prepared: Prepared) -> None
     document.title = prepared.title[:500]
     document.media_type = prepared.media_type
     document.language = prepared.language
-    document.report = json.loads(json.dumps(prepared.report))
+    document.report = json.loads(json.dumps(prepared.report)) | found_on_page(document)
     document.passage_count = len(prepared.segments)
     document.sha256, document.size, document.file = job.sha256, job.size, job.file
     document.save()

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db import connection
+from django.db.models import F, Field, Q, QuerySet
 from django.utils import timezone
 
 from ingestion.crawl.models import Page, Sync, Website
@@ -164,10 +167,20 @@ def take(walk: Walk, count: int) -> list[Page]:
 def store(walk: Walk, page: Page) -> None:
     """Write what was loaded or set of a page. One whose document was deleted meanwhile is gone with
     it, and stays gone until the next sync finds it."""
-    kept = {"id", "tenant_id", "agent_id", "website_id", "url"} | page.get_deferred_fields()
-    names = [one.attname for one in Page._meta.concrete_fields if one.attname not in kept]
-    values = {name: getattr(page, name) for name in names}
-    walk.pages().filter(pk=page.pk).update(**values)
+    fields, statement = _store_sql(frozenset(page.get_deferred_fields()))
+    values = [one.get_db_prep_save(getattr(page, one.attname), connection) for one in fields]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*values, page.pk, walk.website.tenant_id, walk.website.pk])
+
+
+@lru_cache
+def _store_sql(deferred: frozenset[str]) -> tuple[list[Field[Any, Any]], str]:
+    """The fields to write and the statement, which is composed once: it runs for every page."""
+    kept = {"id", "tenant_id", "agent_id", "website_id", "url"} | deferred
+    fields = [one for one in Page._meta.concrete_fields if one.attname not in kept]
+    assigned = ", ".join(f"{connection.ops.quote_name(str(one.column))} = %s" for one in fields)
+    where = "id = %s AND tenant_id = %s AND website_id = %s"
+    return fields, f"UPDATE ingestion_page SET {assigned} WHERE {where}"  # noqa: S608 (columns of the model)
 
 
 def put_back(walk: Walk, pages: Sequence[Page]) -> None:

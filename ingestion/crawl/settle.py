@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from dolphy.errors import DolphyError
@@ -54,6 +54,14 @@ CERTAIN = {
     "redirect_loop",
     "redirect_outside",
 }
+# Pages that hold the same content: of this sync, or of the last one if this has not come to them.
+_TWINS = """
+    SELECT url FROM ingestion_page
+    WHERE tenant_id = %(tenant)s AND website_id = %(website)s
+        AND content_hash = %(content)s AND content_hash <> ''
+        AND code = '' AND id <> %(page)s
+        AND (seen = %(sync)s OR NOT %(alone)s AND document_id IS NOT NULL)
+"""
 DIRECTIONS = {"redirect", "canonical", "duplicate"}  # its content is another address's
 
 
@@ -279,11 +287,19 @@ def _known(walk: Walk, page: Page, content: str) -> bool:
 
 def _twin(walk: Walk, page: Page, content: str) -> str | None:
     """The address whose document says the same already, the shortest of them."""
-    same = walk.pages().filter(content_hash=content, code="").exclude(pk=page.pk)
-    held = same.filter(seen=walk.sync.number)
-    if not page.alone:  # a page of the last sync that this one has not come to yet
-        held = held | same.filter(document__isnull=False)
-    found = sorted(held.values_list("url", flat=True), key=lambda url: (len(url), url))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _TWINS,
+            {
+                "tenant": walk.website.tenant_id,
+                "website": walk.website.pk,
+                "content": content,
+                "page": page.pk,
+                "sync": walk.sync.number,
+                "alone": page.alone,
+            },
+        )
+        found = sorted((url for (url,) in cursor), key=lambda url: (len(url), url))
     return found[0] if found else None
 
 

@@ -18,6 +18,8 @@ def deliver(walk: Walk, page: Page, title: str, blocks: Sequence[Block]) -> None
     repeated = walk.repeated or frozenset()
     page.dropped = sorted(repeated.intersection(page.blocks))
     kept = boilerplate.without(blocks, repeated) if page.dropped else blocks
+    page.repeated_blocks = len(blocks) - len(kept)
+    page.repeated_characters = _characters(blocks) - _characters(kept)
     job = receive(
         walk.sync.agent,
         name=name_of(page.url, is_page=True),
@@ -25,6 +27,10 @@ def deliver(walk: Walk, page: Page, title: str, blocks: Sequence[Block]) -> None
         uri=page.url,
     )
     page.document_id = job.document_id
+
+
+def _characters(blocks: Sequence[Block]) -> int:
+    return sum(len(block.all_text()) for block in blocks)
 
 
 def deliver_held(walk: Walk, page: Page) -> None:

@@ -266,6 +266,7 @@ class Page(TenantOwned):
     waiting → held → done: fetched pages are held until what repeats across pages is known. `code`
     says how it ended: empty with content, else why there is none. `alias_of` is the address whose
     document holds this page's content; `alone` makes the page ignore that it points elsewhere.
+    `charset` and what follows it say what was found in the page and left out of its document.
     """
 
     class State(models.TextChoices):
@@ -300,7 +301,10 @@ class Page(TenantOwned):
     blocks = ArrayField(models.BigIntegerField(), default=list)
     dropped = ArrayField(models.BigIntegerField(), default=list)
     links = ArrayField(models.TextField(), default=list)
+    charset = models.CharField(max_length=40, blank=True)
     boilerplate_removed = models.PositiveIntegerField(default=0)
+    repeated_blocks = models.PositiveIntegerField(default=0)
+    repeated_characters = models.PositiveIntegerField(default=0)
     fetched_at = models.DateTimeField(null=True)
 
     class Meta:

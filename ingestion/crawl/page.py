@@ -56,13 +56,14 @@ def read_head(data: bytes, url: str, headers: Mapping[str, str]) -> Head:
     )
 
 
-def as_utf8(data: bytes, headers: Mapping[str, str]) -> bytes:
-    """The bytes with the charset that the server names taken into account."""
+def as_utf8(data: bytes, headers: Mapping[str, str]) -> tuple[bytes, str]:
+    """The bytes with the charset that the server names taken into account, and which that was:
+    empty where the bytes themselves are to be asked."""
     named = _CHARSET.search(headers.get("content-type", ""))
     if not named or data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data
+        return data, ""
     text, charset = decode(data, named[1])
-    return data if charset == "utf-8" else codecs.BOM_UTF8 + text.encode()
+    return (data if charset == "utf-8" else codecs.BOM_UTF8 + text.encode()), charset
 
 
 def _tree(data: bytes) -> HtmlElement | None:

@@ -28,6 +28,7 @@ class Content:
     blocks: Sequence[Block]
     keys: Sequence[int]
     whole: bytes
+    charset: str
     boilerplate_removed: int
 
 
@@ -54,10 +55,10 @@ def read(fetched: Fetched) -> Reading:
         return Reading(fetched, error=error)
     if kind != HTML:
         return Reading(fetched, kind)
-    data = as_utf8(fetched.body, fetched.headers)
+    data, charset = as_utf8(fetched.body, fetched.headers)
     head = read_head(data, fetched.url, fetched.headers)
     try:
-        return Reading(fetched, kind, head, _content(fetched.url, data))
+        return Reading(fetched, kind, head, _content(fetched.url, data, charset))
     except ParsingError as error:
         return Reading(fetched, kind, head, error=error)
     except Exception:
@@ -65,10 +66,12 @@ def read(fetched: Fetched) -> Reading:
         return Reading(fetched, kind, head, error=ParsingError())
 
 
-def _content(url: str, data: bytes) -> Content:
+def _content(url: str, data: bytes, charset: str) -> Content:
     parsed = parse(data, name_of(url, is_page=True), media_type=HTML)
     if all(block.kind is BlockKind.HEADING for block in parsed.blocks):
         raise NoContent("It holds headings only.")
     keys = sorted({boilerplate.key(block) for block in parsed.blocks})
     whole = write_page(parsed.title, parsed.blocks)
-    return Content(parsed.title, parsed.blocks, keys, whole, parsed.report.boilerplate_removed)
+    report = parsed.report
+    charset = charset or report.charset or ""
+    return Content(parsed.title, parsed.blocks, keys, whole, charset, report.boilerplate_removed)

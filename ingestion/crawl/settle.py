@@ -246,7 +246,7 @@ def _other_address(walk: Walk, page: Page, head: Head) -> str | None:
 
 
 def _content(walk: Walk, page: Page, content: Content) -> None:
-    page.boilerplate_removed = content.boilerplate_removed
+    page.charset, page.boilerplate_removed = content.charset[:40], content.boilerplate_removed
     if _known(walk, page, fingerprint(content.whole)):
         return
     page.content, page.blocks = packed(content.whole), list(content.keys)

@@ -11,8 +11,9 @@ import pytest
 from ingestion.crawl import crawl as crawling
 from ingestion.crawl import normalise
 from ingestion.crawl.models import Page, Sync, Website
+from ingestion.ingest import ingest
 from ingestion.models import Document, IngestionJob
-from tests.factories import World
+from tests.factories import World, ingest_text
 from tests.ingestion.crawl.run import code, crawled, documents, finish, website
 from tests.ingestion.crawl.site import (
     Request,
@@ -618,6 +619,56 @@ def test_what_repeats_across_pages_is_learned_and_dropped(acme: World, site: Sit
     before = IngestionJob.objects.count()
     assert finish(sync.website).unchanged == 7
     assert IngestionJob.objects.count() == before
+
+
+def report(site: Site, path: str) -> dict[str, object]:
+    """The report of a page's document, once its newest job is done."""
+    job = IngestionJob.objects.filter(document__uri=site.url(path)).latest("created_at")
+    ingest(job.pk)
+    job.refresh_from_db()
+    assert job.state in (IngestionJob.State.SUCCEEDED, IngestionJob.State.CANCELLED), job.error
+    return Document.objects.get(uri=site.url(path)).report
+
+
+def test_the_report_of_a_page_says_what_the_crawl_found(acme: World, site: Site) -> None:
+    links = tuple(f"/s{number}" for number in range(6))
+    linking(site, *links)
+    menu = '<nav><a href="/">Ana sayfa</a></nav>'
+    for number, path in enumerate(links):
+        page = html(f"Konu {number}", text_of(number), FOOTER).replace("<h1>", menu + "<h1>")
+        site.pages[path] = with_headers(
+            page.encode("iso-8859-9"), Content_Type="text/html; charset=iso-8859-9"
+        )
+    sync = crawled(acme, site)
+    before = report(site, "/s0")
+    assert before["charset"] == "windows-1254"  # which browsers take it for
+    assert (before["repeated_blocks"], before["repeated_characters"]) == (1, len(FOOTER))
+    own = Page.objects.get(url=site.url("/s0")).boilerplate_removed
+    assert own > 0 and before["boilerplate_removed"] == own + 1
+    for number in range(1, 6):
+        site.pages[f"/s{number}"] = html(f"Konu {number}", text_of(number))
+    finish(sync.website)
+    after = report(site, "/s0")
+    assert (after["repeated_blocks"], after["repeated_characters"]) == (0, 0)
+    assert (after["boilerplate_removed"], after["charset"]) == (own, "windows-1254")
+
+
+def test_the_charset_that_a_page_names_itself_is_reported(acme: World, site: Site) -> None:
+    head = '<meta charset="windows-1254">'
+    body = html("Şığ", "Güneşli bir gün, ığdır şeftalisi.", head=head).encode("windows-1254")
+    site.pages["/"] = with_headers(body, Content_Type="text/html")
+    crawled(acme, site)
+    assert report(site, "/")["charset"] == "windows-1254"
+
+
+def test_what_is_no_page_of_a_website_reports_what_was_read_of_it(acme: World, site: Site) -> None:
+    linking(site, "/belge.html", "/fiyat.csv")
+    site.pages["/fiyat.csv"] = with_headers("ad,fiyat\nTava,250\n", Content_Type="text/csv")
+    site.pages["/belge.html"] = html("Belge", text_of(1))
+    crawled(acme, site)
+    assert "repeated_blocks" not in report(site, "/fiyat.csv")
+    ours = ingest_text(acme.agent, "ayri.html", html("Ayrı", text_of(2)))
+    assert "repeated_blocks" not in ours.report
 
 
 def test_what_stops_repeating_comes_back(acme: World, site: Site) -> None:

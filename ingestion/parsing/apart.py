@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -93,6 +94,7 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
+            process_group=0,  # so that what it starts for OCR ends with it
             cwd=CHECKOUT,
             env={name: os.environ[name] for name in PASSED_ON if name in os.environ},
         )
@@ -120,7 +122,8 @@ class Process:
                 progress(*pages)
 
     def end(self) -> None:
-        self._child.kill()
+        with suppress(ProcessLookupError):  # it died before, and nobody of its group is left
+            os.killpg(self._child.pid, signal.SIGKILL)
         self._child.wait()
         self.forget()
 

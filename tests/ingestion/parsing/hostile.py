@@ -1,9 +1,10 @@
 """The process that reads files, whose reader of text does what the text says.
 
 `hang PATH` keeps the process in C with every signal blocked, after it wrote its id into PATH;
-`backtrack` keeps it in an expression that never ends; `burst` takes memory without end; `die` ends
-the process; `die once PATH` does so unless PATH exists; `fail` is a fault of the program; `pages`
-tells of pages and `print` prints. Anything else is read as it is.
+`start PATH` waits for another that it started, whose id it wrote; `backtrack` keeps it in an
+expression that never ends; `burst` takes memory without end; `die` ends the process; `die once
+PATH` does so unless PATH exists; `fail` is a fault of the program; `pages` tells of pages and
+`print` prints. Anything else is read as it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -32,6 +34,10 @@ def read_hostile(data: bytes, limits: Limits, progress: Progress) -> Reading:
             Path(rest).write_text(str(os.getpid()))
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             time.sleep(3600)
+        case "start":
+            other = subprocess.Popen(["sleep", "3600"])
+            Path(rest).write_text(str(other.pid))
+            other.wait()
         case "backtrack":
             re.match("(a+)+$", "a" * 64 + "b")
         case "burst":

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -88,6 +89,21 @@ def test_a_reader_that_hangs_is_killed(hostile: None, how: str, tmp_path: Path) 
     assert caught.value.code == "parse_timeout"
     assert not is_alive(pid)
     assert apart.parse(b"good morning", "a.txt").blocks
+
+
+def test_what_a_reader_started_is_killed_with_it(hostile: None, tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    with pytest.raises(ParseTimeout):
+        apart.parse(f"start {started}".encode(), "a.txt", limits=SOON)
+    wait_until_gone(int(started.read_text()))
+
+
+def wait_until_gone(pid: int) -> None:
+    for _ in range(600):
+        if not is_alive(pid):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{pid} goes on")
 
 
 def test_other_threads_run_while_a_reader_keeps_its_process(hostile: None) -> None:

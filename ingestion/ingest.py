@@ -26,7 +26,7 @@ from ingestion.analyse import analyse_passage, count_surface_forms, normalise, w
 from ingestion.embed import forget, text_key, vectors_for
 from ingestion.errors import DatabaseUnavailable, JobLost, PassagesRefused, WorkerDied
 from ingestion.faults import is_database_away, put_back
-from ingestion.graph import fit
+from ingestion.graph import fit, wants_graph, wants_statistics
 from ingestion.heartbeat import heartbeat
 from ingestion.indexes import index_for, space_of
 from ingestion.models import Document, Index, IngestionJob
@@ -112,7 +112,8 @@ def _ingest(job: IngestionJob, turn: Turn) -> None:
     _at(job, Stage.INDEXING)
     swap(job, index, prepared.with_vectors(vectors))
     forget(job)
-    fit(index)
+    if wants_graph(index) != index.has_graph or wants_statistics(index):  # as the swap left it
+        fit(index)
 
 
 def _prepare(job: IngestionJob, embedder: embedding.Embedder) -> Prepared:

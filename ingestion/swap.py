@@ -37,10 +37,10 @@ _LET_GO = """
     FROM older WHERE job.id = older.id
     RETURNING older.file
 """
-_DELETE_WORDS = """
-    DELETE FROM ingestion_word WHERE document_id = %s AND tenant_id = %s AND agent_id = %s
-"""
-_DELETE_PASSAGES = """
+_DELETE = """
+    WITH words AS (
+        DELETE FROM ingestion_word WHERE document_id = %s AND tenant_id = %s AND agent_id = %s
+    )
     DELETE FROM ingestion_passage WHERE document_id = %s AND tenant_id = %s AND agent_id = %s
 """
 
@@ -177,8 +177,7 @@ def _clear(document: Document) -> int:
     """Delete the old version; returns how many passages it had."""
     owner = [document.pk, document.tenant_id, document.agent_id]
     with connection.cursor() as cursor:
-        cursor.execute(_DELETE_WORDS, owner)
-        cursor.execute(_DELETE_PASSAGES, owner)
+        cursor.execute(_DELETE, [*owner, *owner])
         return cursor.rowcount
 
 
@@ -250,9 +249,13 @@ def _describe(document: Document, job: IngestionJob, prepared: Prepared) -> None
 
 
 def _count(index: Index, change: int) -> None:
+    """Also tells the index object how large it is now, so that nobody has to ask."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE ingestion_index SET passages = greatest(0, passages + %s) "
-            "WHERE id = %s AND tenant_id = %s",
+            "WHERE id = %s AND tenant_id = %s "
+            "RETURNING passages, passages_at_statistics, has_graph",
             [change, index.pk, index.tenant_id],
         )
+        if found := cursor.fetchone():
+            index.passages, index.passages_at_statistics, index.has_graph = found

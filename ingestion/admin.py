@@ -197,8 +197,7 @@ class IngestionJobAdmin(ReadOnly, OfAnAgent):
         "agent_slug",
         "state",
         "stage",
-        "done",
-        "total",
+        "progress",
         "attempts",
         "error_code",
         "created_at",
@@ -206,6 +205,11 @@ class IngestionJobAdmin(ReadOnly, OfAnAgent):
     list_filter = ("tenant", "state", "stage", "error_code")
     search_fields = ("name",)
     ordering = ("-created_at",)
+
+    @admin.display
+    def progress(self, job: IngestionJob) -> str:
+        unit = "pages" if job.counts_pages else "passages"
+        return f"{job.done:,} of {job.total:,} {unit}" if job.total else ""
 
 
 @admin.register(Turn)

@@ -17,7 +17,7 @@ from django.db import connection
 from ingestion.models import Document, serving_index
 
 MOST = 5
-COPIES = 100  # of one text, looked at to find who is worth counting
+TEXTS, COPIES = 1000, 100  # of a document, and of one text, looked at for who is worth counting
 _SAME = (Path(__file__).parent / "duplicates.sql").read_text()
 
 
@@ -52,6 +52,7 @@ def duplicates_of(document: Document) -> list[Duplicate]:
         "tenant": document.tenant_id,
         "agent": document.agent_id,
         "document": document.pk,
+        "texts": TEXTS,
         "copies": COPIES,
         "most": MOST,
     }

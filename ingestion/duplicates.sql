@@ -1,6 +1,7 @@
 -- Which other documents of the agent say what this one says? Its passages are matched by the key of
 -- their normalised text. A text that stands in hundreds of documents only proposes the first of
--- them, so that a footer costs no more than a sentence; the few proposed are then counted exactly.
+-- them, so that a footer costs no more than a sentence, and of a book a thousand texts propose, drawn
+-- by their hash: whoever holds half of it is among those. The few proposed are counted exactly.
 WITH own AS MATERIALIZED (
     SELECT row.same_text, count(*) AS passages
     FROM ingestion_passage AS passage
@@ -12,7 +13,7 @@ WITH own AS MATERIALIZED (
 ),
 proposed AS MATERIALIZED (
     SELECT found.document_id
-    FROM own
+    FROM (SELECT same_text, passages FROM own ORDER BY same_text LIMIT %(texts)s) AS own
     CROSS JOIN LATERAL (
         SELECT DISTINCT other.document_id, other.uri
         FROM (

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from ingestion import documents, duplicates
 from ingestion.duplicates import duplicates_of
 from ingestion.models import Document
-from tenants.models import User
 from tests.embedding_server import EmbeddingServer
 from tests.factories import World, ingest_text, make_document
 
@@ -77,6 +73,16 @@ def test_a_twin_is_found_among_many_that_share_a_footer(
     assert found(document) == [("z.md", 3)]
 
 
+def test_of_a_long_document_a_part_is_enough_to_find_its_twin(
+    acme: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duplicates, "TEXTS", 3)
+    texts = [f"Bölüm {number}" for number in range(12)]
+    document = make_document(acme.agent, "a.md", texts)
+    make_document(acme.agent, "b.md", texts)
+    assert found(document) == [("b.md", 12)]
+
+
 def test_no_more_are_named_than_a_person_reads_and_in_an_order_that_stays(acme: World) -> None:
     names = [f"{number}.md" for number in (3, 1, 6, 0, 5, 2, 4)]
     for name in names:
@@ -120,19 +126,3 @@ def test_a_document_over_http_reports_its_duplicates(acme: World) -> None:
 def test_a_document_without_passages_reports_no_duplicates(acme: World) -> None:
     waiting = Document.objects.create(tenant=acme.tenant, agent=acme.agent, uri="yeni.md")
     assert acme.client.get(f"/api/v1/documents/{waiting.pk}").json()["report"] == {}
-
-
-def test_the_admin_shows_where_the_same_text_stands(acme: World, client: Client) -> None:
-    client.force_login(User.objects.create_superuser("root@dolphy.example", "secret"))
-    document = make_document(
-        acme.agent,
-        "a.md",
-        TEXTS,
-        report={"pages": None, "tables": 2, "warnings": ["<b>dikkat</b>"]},
-    )
-    other = make_document(acme.agent, "b.md", TEXTS[:2], title="<i>İade</i>")
-    page: Any = client.get(f"/admin/ingestion/document/{document.pk}/change/").content.decode()
-    assert f"/admin/ingestion/document/{other.pk}/change/" in page
-    assert "2 of 3 passages, b.md" in page
-    assert "&lt;i&gt;İade&lt;/i&gt;" in page and "&lt;b&gt;dikkat&lt;/b&gt;" in page
-    assert "<th>tables</th><td>2</td>" in page and "<th>pages</th>" not in page

@@ -1,0 +1,38 @@
+"""What the web admin shows of documents and jobs."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from tenants.models import User
+from tests.factories import World, make_document, make_job
+
+TEXTS = ["İade süresi 14 gündür.", "Kargo ücreti 50 liradır.", "Mağaza pazar günü kapalıdır."]
+
+
+@pytest.fixture
+def staff(client: Client, db: None) -> Client:
+    client.force_login(User.objects.create_superuser("root@dolphy.example", "secret"))
+    return client
+
+
+def test_the_admin_shows_where_the_same_text_stands(acme: World, staff: Client) -> None:
+    document = make_document(
+        acme.agent,
+        "a.md",
+        TEXTS,
+        report={"pages": None, "tables": 2, "warnings": ["<b>dikkat</b>"]},
+    )
+    other = make_document(acme.agent, "b.md", TEXTS[:2], title="<i>İade</i>")
+    page = staff.get(f"/admin/ingestion/document/{document.pk}/change/").content.decode()
+    assert f"/admin/ingestion/document/{other.pk}/change/" in page
+    assert "2 of 3 passages, b.md" in page
+    assert "&lt;i&gt;İade&lt;/i&gt;" in page and "&lt;b&gt;dikkat&lt;/b&gt;" in page
+    assert "<th>tables</th><td>2</td>" in page and "<th>pages</th>" not in page
+
+
+def test_the_admin_shows_how_far_a_job_is(acme: World, staff: Client) -> None:
+    make_job(acme.document, "paused", stage="parsing", done=297, total=1001)
+    page = staff.get("/admin/ingestion/ingestionjob/").content.decode()
+    assert "297 of 1,001 pages" in page

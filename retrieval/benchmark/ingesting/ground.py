@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, gettempdir
 from time import monotonic, sleep
 
 import redis
@@ -40,7 +41,7 @@ def ground(name: str) -> Iterator[Ground]:
     """`name`: of the database; there is none of that name."""
     kept = {key: value for key, value in os.environ.items() if key != NO_SETTINGS_OF_PYTEST}
     with (
-        TemporaryDirectory(prefix="dolphy-benchmark-") as temporary,
+        TemporaryDirectory(prefix=_prefix(name)) as temporary,
         _database(name) as database_url,
         _broker(Path(temporary)) as redis_url,
     ):
@@ -69,7 +70,18 @@ def with_embedder(place: Ground, dimensions: int, seconds: float) -> Iterator[Gr
         yield Ground({**place.environment, **named}, place.folder)
 
 
-def drop_database(name: str) -> None:
+def clear(name: str) -> None:
+    """What a run that was killed left of its ground."""
+    _drop_database(name)
+    for folder in Path(gettempdir()).glob(f"{_prefix(name)}*"):
+        rmtree(folder, ignore_errors=True)
+
+
+def _prefix(name: str) -> str:
+    return f"dolphy-{name}-"
+
+
+def _drop_database(name: str) -> None:
     """Whoever is connected to it still is thrown out."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -85,7 +97,7 @@ def _database(name: str) -> Iterator[str]:
     try:
         yield _conninfo(name)
     finally:
-        drop_database(name)
+        _drop_database(name)
 
 
 def _conninfo(database: str) -> str:

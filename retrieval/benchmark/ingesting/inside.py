@@ -8,17 +8,25 @@ Parts: `workers FOLDER DOCUMENTS COUNT…`, `pages FOLDER URL PAGES`.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import django
 
 
 def main(part: str, *arguments: str) -> None:
+    signal.signal(signal.SIGTERM, _leave)
     django.setup()
     measured = _workers(*arguments) if part == "workers" else _pages(*arguments)
     sys.stdout.write(json.dumps(measured) + "\n")
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """Through every `finally`, so that the workers end before us."""
+    raise SystemExit(128 + number)
 
 
 def _workers(folder: str, documents: str, *counts: str) -> list[dict[str, Any]]:

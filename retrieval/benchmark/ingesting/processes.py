@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,15 @@ Process = subprocess.Popen[bytes]
 
 @contextmanager
 def started(
-    command: Sequence[str | Path], environment: Mapping[str, str], log: Path | None = None
+    command: Sequence[str | Path],
+    environment: Mapping[str, str],
+    log: Path | None = None,
+    patience: float = SECONDS_TO_END,
 ) -> Iterator[Process]:
-    """A child. What it says goes into `log`; else its output can be read, its errors are ours."""
+    """A child. What it says goes into `log`; else its output can be read, its errors are ours.
+
+    At the end it is asked to go, and after `patience` seconds killed with all its children.
+    """
     sink: Any = log.open("ab") if log else None
     process = subprocess.Popen(  # noqa: S603 (our own commands)
         command,
@@ -31,17 +38,18 @@ def started(
         stdin=subprocess.DEVNULL,
         stdout=sink or subprocess.PIPE,
         stderr=sink,
+        start_new_session=True,  # Ctrl-C is for the command, which ends them in order
         preexec_fn=_end_with_parent,
     )
     try:
         yield process
     finally:
         process.terminate()
-        try:
-            process.wait(SECONDS_TO_END)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
+        with suppress(ProcessLookupError):  # it left nobody behind
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
         if sink:
             sink.close()
 

@@ -35,6 +35,7 @@ PASSAGES_A_DOCUMENT = 24
 WARM_UP = 3  # documents a worker process
 SECONDS_BETWEEN_LOOKS = 0.1
 PATIENCE = 900.0
+SECONDS_TO_FINISH = 10.0  # less than whoever started us has patience for
 FULL = 0.9
 State = IngestionJob.State
 _DOING = """
@@ -116,7 +117,7 @@ class Crew:
 def at_work(agent: Agent, workers: int, folder: Path) -> Iterator[Crew]:
     log = folder / f"{agent.slug}.log"
     command = [*commands(0, folder)["worker"], "--concurrency", str(workers)]
-    with started(command, os.environ, log) as process:
+    with started(command, os.environ, log, SECONDS_TO_FINISH) as process:
         yield Crew(agent, workers, process.pid, log)
 
 

@@ -1,8 +1,8 @@
 """A scratch tenant with all that a run makes, gone again when the run ends.
 
 What is no row of the tenant's bears its name: a schema for tables of the benchmark's own, a
-database that workers are measured on, and an advisory lock. A tenant whose lock is free was left by
-a run that was killed, and the next run removes it with the rest.
+database and a folder that workers are measured on, and an advisory lock. A tenant whose lock is
+free was left by a run that was killed, and the next run removes it with the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from psycopg import sql
 
 from ingestion import files, graph
 from ingestion.models import Index, IndexedPassage, IngestionJob
-from retrieval.benchmark.ingesting.ground import drop_database
+from retrieval.benchmark.ingesting import ground
 from retrieval.benchmark.progress import told
 from retrieval.evaluation.progress import Tell
 from tenants.models import Tenant
@@ -78,7 +78,7 @@ def _remove(owner: Tenant) -> None:
         )
     jobs = IngestionJob.objects.filter(tenant=owner).values_list("file", flat=True)
     files.discard(*set(jobs))
-    drop_database(owner.slug)
+    ground.clear(owner.slug)
     with told(f"removing {owner.slug}") as tell:
         _delete_rows(owner, tell)
     Tenant.objects.filter(pk=owner.pk).delete()

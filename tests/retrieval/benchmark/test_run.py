@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,11 +87,18 @@ def no_web(agent: Any, questions: Sequence[str]) -> Iterator[Operation]:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any) -> None:
+def test_a_small_run_has_every_figure_and_leaves_nothing_behind(
+    monkeypatch: Any, tmp_path: Path
+) -> None:
     monkeypatch.setattr(run, "search_over_http", no_web)
     monkeypatch.setattr(beside_embedder, "PARAGRAPHS", 2)
     monkeypatch.setattr("ingestion.graph.EXACT_UP_TO", 250)
     killed = Tenant.objects.create(slug=f"{scratch.PREFIX}killed", name=scratch.NAME)
+    left = tmp_path / f"dolphy-{killed.slug}-x"
+    left.mkdir()
+    monkeypatch.setattr("retrieval.benchmark.ingesting.ground.gettempdir", lambda: str(tmp_path))
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE DATABASE "{killed.slug}"')
     out = StringIO()
     call_command("benchmark", passages=400, agents=4, rounds=4, documents=1, json="-", stdout=out)
     found = json.loads(out.getvalue())
@@ -117,7 +125,7 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any
         assert ratios["statement_to_own_index_top40_p50"] == pytest.approx(of_bare, abs=0.01)
         assert row["processor_ms"]["statement"]["client"] > 0
     assert found["table"] >= 400
-    assert not Tenant.objects.filter(pk=killed.pk).exists()
+    assert not Tenant.objects.filter(pk=killed.pk).exists() and not left.exists()
     assert not Tenant.objects.exists() and not IndexedPassage.objects.exists()
     printed = StringIO()
     for note in notes(found):
@@ -138,6 +146,8 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(monkeypatch: Any
             "SELECT count(*) FROM pg_class WHERE relname LIKE '%passage_graph%' "
             "OR relname LIKE 'own_index%'"
         )
+        assert cursor.fetchone() == (0,)
+        cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'benchmark-%'")
         assert cursor.fetchone() == (0,)
         cursor.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'benchmark-%'")
         assert cursor.fetchone() == (0,)

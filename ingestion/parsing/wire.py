@@ -29,7 +29,7 @@ def frame(body: bytes) -> bytes:
 
 
 def framed(message: Message) -> bytes:
-    return frame(json.dumps(message).encode())
+    return frame(json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def request(data: bytes, name: str, media_type: str | None, limits: Limits) -> bytes:

@@ -199,6 +199,11 @@ def test_a_forked_process_starts_one_of_its_own(hostile: None) -> None:
     assert apart.parse(b"good morning", "a.txt").blocks and process_id() == pid
 
 
+def test_every_character_goes_through() -> None:
+    message = {"title": "Ödeme \x00 \ud800 \U0001f600 \u2028", "blocks": []}
+    assert wire.unframed(bytearray(wire.framed(message))) == [message]
+
+
 def test_frames_that_arrive_in_parts_are_put_together() -> None:
     sent = wire.framed(wire.pages(1, 3)) + wire.framed(wire.pages(2, 3))
     received, found = bytearray(), []

@@ -35,7 +35,7 @@ BLOCK = 5_000
 POOL = 2_000
 PASSAGES_A_DOCUMENT, TOKENS = 20, 150
 ASKED_ABOUT = 500
-BYTES_A_NEIGHBOURHOOD = 600  # of one passage in a graph under construction, beside its vector
+BYTES_A_NEIGHBOURHOOD = 1_000  # of a passage in a graph being built, beside its vector; ample
 
 
 class Contents(Protocol):

@@ -324,6 +324,23 @@ def test_a_reader_that_hangs_ends_with_its_worker(
     wait_for(lambda: not is_alive(pid), workers, "the reader outlives its worker")
 
 
+def test_a_worker_that_hangs_itself_is_ended_and_its_job_fails_in_the_end(
+    agent: Agent, workers: Workers, embedding_server: EmbeddingServer
+) -> None:
+    receive(agent, name="donuk.txt", data=b"backtrack")
+    receive(agent, name="iyi.txt", data="İade süresi 14 gündür.".encode())
+    workers.start(POOL="prefork", LEASE="4")
+    wait_for(all_done, workers, "not all are done")
+    ended = IngestionJob.objects.values_list("name", "state", "error_code", "attempts")
+    attempts = IngestionJob.MAX_ATTEMPTS + 1
+    assert set(ended) == {
+        ("donuk.txt", State.FAILED, "worker_died", attempts),
+        ("iyi.txt", State.SUCCEEDED, "", 1),
+    }
+    assert workers.running[0].poll() is None
+    assert "Timeout (0:00:04)!" in (workers.folder / "0.log").read_text()
+
+
 def test_the_broker_away_at_the_upload(
     agent: Agent,
     workers: Workers,

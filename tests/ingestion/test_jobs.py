@@ -133,6 +133,19 @@ def test_a_job_that_kills_its_workers_fails_in_the_end_and_says_so(agent: Agent)
     assert job.document.state == "attention"
 
 
+def test_a_heartbeat_leaves_no_watchdog_behind(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    armed: list[bool] = []
+    monkeypatch.setattr(
+        "faulthandler.dump_traceback_later", lambda seconds, **how: armed.append(how["exit"])
+    )
+    monkeypatch.setattr("faulthandler.cancel_dump_traceback_later", lambda: armed.append(False))
+    with heartbeat(IngestionJob()):
+        pass
+    assert armed == [True, False]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_heartbeat_renews_the_lease_while_the_worker_lives(
     agent: Agent, monkeypatch: pytest.MonkeyPatch

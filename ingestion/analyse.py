@@ -92,7 +92,7 @@ def analyse_passage(text: str, language: str = "tr") -> Lexemes:
     stemmer(language)
     found = tokens_of(text)
     stemmed = {lexeme for lexeme, _, _ in neighbours(found, language)}
-    plain = {_joined_code(*two) for two in pairwise(found)}
+    plain = {_joined_code(*two) for two in pairwise(found) if two[1].text[0].isdigit()}
     for kind, word in {(token.kind, token.text) for token in found}:
         forms = _passage_forms(kind, word, language)
         stemmed.update(forms.stemmed)
@@ -137,14 +137,14 @@ def normalise(text: str) -> str:
 
 def _kept(lexemes: set[str]) -> tuple[str, ...]:
     """Sorted, within PostgreSQL's limits: no NUL (`clean` removed them), bounded bytes."""
-    if any(len(lexeme) > _SURELY_SHORT for lexeme in lexemes):
+    if max(map(len, lexemes), default=0) > _SURELY_SHORT:
         lexemes = {lexeme.encode()[:_LONGEST_LEXEME].decode(errors="ignore") for lexeme in lexemes}
     return tuple(sorted(filter(None, lexemes)))
 
 
 def _joined_code(previous: Token, token: Token) -> str:
     """`TR 1234` is the code `tr1234` as well; empty when the two are not a code."""
-    if not token.text[0].isdigit() or previous.kind != WORD or token.kind != WORD:
+    if previous.kind != WORD or token.kind != WORD:
         return ""
     letters, digits = previous.text, token.text.partition("'")[0]
     adjacent = token.start == previous.start + len(letters) + 1

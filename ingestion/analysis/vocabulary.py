@@ -42,11 +42,11 @@ def count_surface_forms(words: Mapping[str, int], language: str = "tr") -> Count
     surfaces: Counter[str] = Counter()
     for word, count in words.items():
         for surface in _spelled(word, language):
-            surfaces[surface] += count
+            surfaces[surface] = surfaces.get(surface, 0) + count
     pairs: Counter[tuple[str, str]] = Counter()
     for surface, count in surfaces.items():
         for pair in _pairs(surface, language):
-            pairs[pair] += count
+            pairs[pair] = pairs.get(pair, 0) + count
     return pairs
 
 

@@ -71,9 +71,12 @@ def _impossible_words(prose: str) -> int:
 def _without_addresses(pieces: list[str]) -> str:
     """The text without web addresses, whose signs and abbreviations mean nothing here."""
     text = " ".join(pieces)
-    if not _IN_ADDRESS.search(text):
-        return text
-    return " ".join(piece for piece in pieces if not _IN_ADDRESS.search(piece))
+    kept, place = [], 0
+    while found := _IN_ADDRESS.search(text, place):
+        kept.append(text[place : max(place, text.rfind(" ", place, found.start()) + 1)])
+        end = text.find(" ", found.end())
+        place = end + 1 if end >= 0 else len(text)
+    return "".join((*kept, text[place:]))
 
 
 def _poor_in_vowels(words: list[str]) -> bool:

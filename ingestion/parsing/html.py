@@ -45,11 +45,13 @@ def read_html(data: bytes, limits: Limits) -> Reading:
     if len(text) > limits.max_characters:
         raise TooComplex(f"It holds more than {limits.max_characters:,} characters.")
     page = _tree(text)
+    held = list(page.iter())  # lxml makes an element anew each time that nobody holds it
     title = fold(page.findtext(".//title") or "")
     body = page.find("body") if page.find("body") is not None else page
     needs_script = _needs_javascript(page)
     root, removed = remove_boilerplate(body)
     blocks = tuple(_Walk().blocks(root))
+    del held
     if not any(block.all_text() for block in blocks):
         if needs_script:
             raise NeedsJavaScript()

@@ -34,7 +34,7 @@ def run(size: Size, amount: Amount | None = None) -> dict[str, Any]:
     well."""
     inventor = Inventor(embedding.configured().space.dimensions)
     with scratch.tenant() as owner:
-        ingesting = measured(owner.slug, amount, inventor) if amount else None
+        more = measured(owner.slug, amount, inventor) if amount else {}
         with told("ingestion") as tell:
             ingestion = throughput(owner, size.documents, inventor, tell)
         subjects = {n: _subject(owner, n, inventor) for n in size.measured()}
@@ -58,8 +58,7 @@ def run(size: Size, amount: Amount | None = None) -> dict[str, Any]:
         "timed_seldom": SELDOM,
         "timings_ms": {name: taken.as_dict() for name, taken in timings.items()},
         "ratios": _ratios(timings),
-        "ingestion": ingestion,
-        "ingesting": ingesting,
+        "ingestion": ingestion | more,
         "agents": together,
         "growth": _growth(alone, together, rows),
     }

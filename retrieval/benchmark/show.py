@@ -25,8 +25,8 @@ def tables(found: Mapping[str, Any]) -> Iterator[Table]:
     yield processor(found)
     yield growth(found)
     yield ingestion(found)
-    if found["ingesting"]:
-        yield from ingesting.tables(found["ingesting"])
+    if "workers" in found["ingestion"]:
+        yield from ingesting.tables(found["ingestion"])
 
 
 def notes(found: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import faulthandler
 import logging
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,7 +40,7 @@ def heartbeat(job: IngestionJob) -> Iterator[None]:
 
 def _beat(job: IngestionJob, stopped: threading.Event) -> None:
     while True:
-        faulthandler.dump_traceback_later(STUCK_SECONDS, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(STUCK_SECONDS, exit=True, file=2)
         if stopped.wait(BEAT_SECONDS):
             return
         try:

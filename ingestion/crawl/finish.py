@@ -58,7 +58,7 @@ def finish(walk: Walk) -> bool:
         return False
     learn_and_deliver(walk)
     start = _start(walk)
-    if start is None or (start.code and start.code != "excluded"):
+    if start is None or not _leads_on(walk, start):
         walk.because(START_FAILED)
     walk.sync.report()
     if not walk.sync.reasons:
@@ -183,6 +183,14 @@ def _start(walk: Walk) -> Page | None:
             return page
         url = page.alias_of
     return None
+
+
+def _leads_on(walk: Walk, start: Page) -> bool:
+    """Whether the start was read. One that holds nothing but links was, if they led to content:
+    a server under maintenance shows an empty page, and no way on from it."""
+    if start.code != "no_content":
+        return start.code in ("", "excluded")
+    return bool(start.links) and walk.seen().filter(code="", depth__gt=start.depth).exists()
 
 
 def _remove_gone(walk: Walk) -> None:

@@ -189,6 +189,37 @@ def test_a_website_whose_start_fails_loses_nothing(acme: World, site: Site, fail
     assert len(documents(sync.website, site)) == 4
 
 
+def only_links(*links: str) -> str:
+    """A page of navigation, without a sentence of its own."""
+    anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    return f"<html><body><nav><ul>{anchors}</ul></nav></body></html>"
+
+
+def test_a_start_of_nothing_but_links_does_not_keep_a_crawl_from_being_complete(
+    acme: World, site: Site
+) -> None:
+    small(site)
+    site.pages["/"] = only_links("/s0", "/s1", "/s2")
+    sync = crawled(acme, site)
+    assert (sync.state, sync.failed) == (State.COMPLETE, {"no_content": 1})
+    site.pages["/"] = only_links("/s0", "/s1")
+    again = finish(sync.website)
+    assert (again.state, again.gone) == (State.COMPLETE, 1)
+    assert documents(sync.website, site) == {"/s0", "/s1"}
+
+
+@pytest.mark.parametrize("links", [(), ("/",), ("/away",)])
+def test_an_empty_start_that_leads_to_no_content_removes_nothing(
+    acme: World, site: Site, links: tuple[str, ...]
+) -> None:
+    small(site)
+    sync = crawled(acme, site)
+    site.pages["/"] = only_links(*links)
+    again = finish(sync.website)
+    assert (again.state, again.error_code, again.gone) == (State.FAILED, "start_failed", 0)
+    assert len(documents(sync.website, site)) == 4
+
+
 def test_a_page_that_cannot_be_read_any_more_keeps_its_document(acme: World, site: Site) -> None:
     small(site)
     sync = crawled(acme, site)

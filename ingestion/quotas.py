@@ -31,6 +31,8 @@ _USED = """
         AND document.removed_at IS NULL
 """
 
+_BOUNDS = "SELECT max_documents, max_bytes, max_passages FROM tenants_tenant WHERE id = %s"
+
 
 @dataclass(frozen=True)
 class Amounts:
@@ -41,12 +43,21 @@ class Amounts:
     passages: int | None
 
 
-def quota_of(tenant: Tenant) -> Amounts:
-    """What this tenant may keep: its own bounds, else the installation's."""
+def quota_of(tenant: uuid.UUID, *, locked: bool = False) -> Amounts:
+    """What this tenant may keep: its own bounds, else the installation's. Raises DoesNotExist.
+
+    One plain statement: it is asked three times for a document.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_BOUNDS + (" FOR NO KEY UPDATE" if locked else ""), [tenant])
+        found = cursor.fetchone()
+    if found is None:
+        raise Tenant.DoesNotExist
+    documents, size, passages = found
     return Amounts(
-        _bound(tenant.max_documents, settings.QUOTA_DOCUMENTS),
-        _bound(tenant.max_bytes, settings.QUOTA_BYTES),
-        _bound(tenant.max_passages, settings.QUOTA_PASSAGES),
+        _bound(documents, settings.QUOTA_DOCUMENTS),
+        _bound(size, settings.QUOTA_BYTES),
+        _bound(passages, settings.QUOTA_PASSAGES),
     )
 
 
@@ -63,10 +74,9 @@ def hold(tenant: uuid.UUID) -> Amounts | None:
 
     Without bounds nothing is locked.
     """
-    rows = Tenant.objects.filter(pk=tenant)
-    if quota_of(rows.get()) == Amounts(None, None, None):
+    if quota_of(tenant) == Amounts(None, None, None):
         return None
-    return quota_of(rows.select_for_update(no_key=True).get())
+    return quota_of(tenant, locked=True)
 
 
 def check_upload(document: Document, size: int, quota: Amounts | None) -> None:
@@ -89,7 +99,7 @@ def check_passages(document: Document, count: int, quota: Amounts | None = None)
     Without a quota from `hold` it is asked for here, and nothing is locked: a first look, before
     anything is paid for. A version with fewer passages than the last is always let in.
     """
-    bound = (quota or quota_of(Tenant.objects.get(pk=document.tenant_id))).passages
+    bound = (quota or quota_of(document.tenant_id)).passages
     if bound is None or count <= document.passage_count:
         return
     others = used(document.tenant_id, but=document.pk)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 from django.utils import timezone
 
@@ -15,6 +15,28 @@ from ingestion.models.owned import TenantOwned
 from tenants.models import in_tenant
 
 LEASE = timedelta(minutes=2)
+# Written for every job several times, so they are not composed anew each time.
+_PROGRESS = """
+    UPDATE ingestion_ingestionjob
+    SET stage = %s, done = %s, total = %s, lease_until = %s
+    WHERE id = %s AND tenant_id = %s AND state = 'running' AND lease = %s
+"""
+_START = """
+    UPDATE ingestion_ingestionjob
+    SET state = 'running', stage = 'received', lease = %(lease)s, lease_until = %(until)s,
+        not_before = NULL, attempts = attempts + 1, started_at = %(now)s,
+        error_code = '', error = ''
+    WHERE id = %(id)s AND tenant_id = %(tenant)s
+        AND (state = 'queued' OR state = 'running' AND lease_until < %(now)s)
+    RETURNING
+"""
+_SUCCEED = """
+    UPDATE ingestion_ingestionjob
+    SET state = 'succeeded', stage = 'done', lease = NULL, lease_until = NULL,
+        finished_at = %(now)s, faults = 0
+    WHERE id = %(id)s AND tenant_id = %(tenant)s AND state = 'running' AND lease = %(lease)s
+    RETURNING
+"""
 
 
 class IngestionJob(TenantOwned):
@@ -127,26 +149,20 @@ class IngestionJob(TenantOwned):
 
         One conditional update, so of two deliveries only one starts; the other gets False.
         """
-        now, lease = timezone.now(), uuid.uuid4()
-        free = Q(state=self.State.QUEUED) | Q(state=self.State.RUNNING, lease_until__lt=now)
-        taken = (
-            self._row()
-            .filter(free)
-            .update(
-                state=self.State.RUNNING,
-                stage=self.Stage.RECEIVED,
-                lease=lease,
-                lease_until=now + LEASE,
-                not_before=None,
-                attempts=models.F("attempts") + 1,
-                started_at=now,
-                error_code="",
-                error="",
+        now = timezone.now()
+        return self._change(_START, {"lease": uuid.uuid4(), "now": now, "until": now + LEASE})
+
+    def _change(self, statement: str, values: dict[str, Any]) -> bool:
+        """Run a statement on the row; the object then says what the row does."""
+        names = [field.attname for field in self._meta.concrete_fields]
+        with connection.cursor() as cursor:
+            cursor.execute(
+                statement + ", ".join(names), {**values, "id": self.pk, "tenant": self.tenant_id}
             )
-        )
-        if taken:
-            self.refresh_from_db()
-        return bool(taken)
+            found = cursor.fetchone()
+        for name, value in zip(names, found or (), strict=False):
+            setattr(self, name, value)
+        return found is not None
 
     def _row(self) -> models.QuerySet[IngestionJob]:
         return type(self).objects.filter(pk=self.pk, tenant=self.tenant_id)
@@ -157,11 +173,11 @@ class IngestionJob(TenantOwned):
     def progress(self, stage: str, done: int = 0, total: int = 0) -> bool:
         """Say how far the work is and renew the lease; False when the job is no longer ours."""
         self.stage, self.done, self.total = stage, done, total
-        return bool(
-            self._mine().update(
-                stage=stage, done=done, total=total, lease_until=timezone.now() + LEASE
-            )
-        )
+        until = timezone.now() + LEASE
+        values: list[Any] = [str(stage), done, total, until, self.pk, self.tenant_id, self.lease]
+        with connection.cursor() as cursor:
+            cursor.execute(_PROGRESS, values)
+            return cursor.rowcount > 0
 
     def renew(self) -> bool:
         """Only the lease; False when the job is no longer ours."""
@@ -176,7 +192,7 @@ class IngestionJob(TenantOwned):
         return bool(ended)
 
     def succeed(self) -> bool:
-        return self._finish(self.State.SUCCEEDED, stage=self.Stage.DONE, faults=0)
+        return self._change(_SUCCEED, {"lease": self.lease, "now": timezone.now()})
 
     def fail(self, code: str, message: str) -> bool:
         return self._finish(self.State.FAILED, error_code=code, error=message)

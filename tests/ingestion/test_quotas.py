@@ -38,7 +38,7 @@ def upload(agent: Agent, name: str, text: str = "# A\n\nbir") -> IngestionJob:
 
 
 def test_without_bounds_nothing_is_refused(agent: Agent, settings: Any) -> None:
-    assert quota_of(agent.tenant) == Amounts(None, None, None)
+    assert quota_of(agent.tenant_id) == Amounts(None, None, None)
     upload(agent, "a.md")
 
 
@@ -46,8 +46,8 @@ def test_the_bounds_of_a_tenant_go_before_those_of_the_installation(
     agent: Agent, settings: Any
 ) -> None:
     settings.QUOTA_DOCUMENTS, settings.QUOTA_BYTES = 5, 500
-    agent.tenant.max_documents = 7
-    assert quota_of(agent.tenant) == Amounts(7, 500, None)
+    allow(agent, max_documents=7)
+    assert quota_of(agent.tenant_id) == Amounts(7, 500, None)
 
 
 def test_the_bound_of_the_installation_holds_for_every_tenant(agent: Agent, settings: Any) -> None:

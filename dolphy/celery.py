@@ -10,13 +10,14 @@ import os
 
 from celery import Celery
 from celery.schedules import crontab
-from celery.signals import worker_ready
+from celery.signals import task_prerun, worker_ready
 from kombu import Exchange, Queue
 from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
 
 from django.conf import settings
+from django.db import close_old_connections
 
 DOCUMENTS, UPKEEP = "documents", "upkeep"
 
@@ -50,6 +51,7 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_max_memory_per_child=550_000,  # kilobytes: a child above this is replaced between tasks
     worker_hijack_root_logger=False,
+    CELERY_DB_REUSE_MAX=1_000,  # tasks on one connection: opening it took longer than a page's SQL
     timezone="UTC",
     beat_schedule={
         "sweep": {"task": "ingestion.tasks.sweep", "schedule": 30.0},
@@ -67,6 +69,12 @@ app.conf.update(
 )
 app.autodiscover_tasks()
 app.autodiscover_tasks(["ingestion.crawl"])
+
+
+@task_prerun.connect
+def check_connection(**_: object) -> None:
+    """The connection that the last task left is tried before it is used, and replaced if it died."""
+    close_old_connections()
 
 
 @worker_ready.connect

@@ -73,7 +73,7 @@ app.autodiscover_tasks(["ingestion.crawl"])
 
 @task_prerun.connect
 def check_connection(**_: object) -> None:
-    """The connection that the last task left is tried before it is used, and replaced if it died."""
+    """The connection that the last task left is tried before use, and replaced if it died."""
     close_old_connections()
 
 

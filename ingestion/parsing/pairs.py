@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from .blocks import Block, BlockKind, QuestionAnswer, Reading
 from .charset import decode
@@ -21,6 +22,7 @@ _QUESTIONS = words("question questions soru sorular q query başlık_soru")
 _ANSWERS = words("answer answers cevap cevaplar yanıt yanıtlar yanit a response")
 _MARKUP = re.compile(r"</?(?:p|br|ul|ol|li|b|strong|a|div|span|em|i|h\d)\b[^>]*>", re.I)
 _MAX_DEPTH = 4
+_ROWS_NAMED = 10
 
 
 def read_json(data: bytes, limits: Limits) -> Reading:
@@ -37,16 +39,81 @@ def read_json(data: bytes, limits: Limits) -> Reading:
     return Reading(pair_blocks(found), charset=charset, pairs=tuple(found))
 
 
-def pairs_of_rows(rows: Sequence[Sequence[str]]) -> list[QuestionAnswer]:
-    """Pairs of a table whose first row names a column of questions and one of answers."""
-    names = [_plain(cell) for cell in rows[0]] if rows else []
-    question = next((i for i, name in enumerate(names) if name in _QUESTIONS), None)
-    answer = next((i for i, name in enumerate(names) if name in _ANSWERS), None)
-    if question is None or answer is None:
-        return []
-    last = max(question, answer)
-    cells = ((row[question], row[answer]) for row in rows[1:] if len(row) > last)
-    return list(filter(None, (_pair(q, a) for q, a in cells)))
+@dataclass(frozen=True)
+class PairRows:
+    """A table of questions and answers: `blocks` hold every text, `pairs` those that are whole."""
+
+    pairs: tuple[QuestionAnswer, ...]
+    blocks: tuple[Block, ...]
+    warnings: tuple[str, ...]
+
+
+def columns_of_pairs(names: Sequence[str]) -> tuple[int, int] | None:
+    """The columns of the questions and of the answers, when a first row names both."""
+    plain = [_plain(cell) for cell in names]
+    question = next((i for i, name in enumerate(plain) if name in _QUESTIONS), None)
+    answer = next((i for i, name in enumerate(plain) if name in _ANSWERS), None)
+    return None if question is None or answer is None else (question, answer)
+
+
+def pairs_of_rows(rows: Sequence[Sequence[str]]) -> PairRows | None:
+    """Pairs of a table whose first row names a column of questions and one of answers.
+
+    Cells beside the named columns belong to the answer. A text without its question follows the
+    answer before it; a question without an answer is left out, and that is said.
+    """
+    columns = columns_of_pairs(rows[0]) if rows else None
+    if columns is None:
+        return None
+    named = [i for i, name in enumerate(rows[0]) if fold(name)]
+    others = [fold(rows[0][i]) for i in named if i not in columns and _is_filled(rows[1:], i)]
+    pairs: list[QuestionAnswer] = []
+    blocks: list[Block] = []
+    alone, unanswered = [], []
+    for number, row in enumerate(rows[1:], start=2):
+        asked, answered = (_cell(row, column) for column in columns)
+        answered = "\n".join(filter(None, [answered, *_beside(row, named)]))
+        if pair := _pair(asked, answered):
+            pairs.append(pair)
+            blocks.extend(pair_blocks([pair]))
+        elif asked.endswith("?"):
+            unanswered.append(number)
+        elif text := fold_lines(_without_markup(asked or answered)):
+            blocks.extend(Block(BlockKind.PARAGRAPH, line) for line in text.split("\n"))
+            alone.append(number)
+    if not pairs:
+        return None
+    return PairRows(tuple(pairs), tuple(blocks), tuple(_odd(alone, unanswered, others)))
+
+
+def _cell(row: Sequence[str], column: int) -> str:
+    return row[column].strip() if column < len(row) else ""
+
+
+def _is_filled(rows: Sequence[Sequence[str]], column: int) -> bool:
+    return any(_cell(row, column) for row in rows)
+
+
+def _beside(row: Sequence[str], named: Sequence[int]) -> Iterator[str]:
+    """The texts of columns that have no name."""
+    return (cell.strip() for i, cell in enumerate(row) if i not in named and cell.strip())
+
+
+def _odd(alone: list[int], unanswered: list[int], others: list[str]) -> Iterator[str]:
+    if alone:
+        yield f"{named_rows(alone)} no question; the text was kept below the one before."
+    if unanswered:
+        yield f"{named_rows(unanswered)} a question without an answer, which was left out."
+    if others:
+        yield f"Columns beside the questions and answers were not read: {', '.join(others)}."
+
+
+def named_rows(numbers: Sequence[int]) -> str:
+    """`Row 3 has`, `2 rows (3, 7) have`; a long list is cut short."""
+    if len(numbers) == 1:
+        return f"Row {numbers[0]} has"
+    shown = ", ".join(map(str, numbers[:_ROWS_NAMED]))
+    return f"{len(numbers)} rows ({shown}{', …' if len(numbers) > _ROWS_NAMED else ''}) have"
 
 
 def pair_blocks(pairs: Iterable[QuestionAnswer]) -> tuple[Block, ...]:

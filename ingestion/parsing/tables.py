@@ -7,6 +7,7 @@ a header only when it reads like one, since a wrong header is repeated with ever
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from .blocks import Block, BlockKind
@@ -71,17 +72,34 @@ def _group_blocks(group: list[list[str]], page: int | None) -> Iterator[Block]:
 
 
 def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first of several rows names columns: short, all different, none a figure."""
+    """Whether the first of several rows names columns, all but one of those that most rows have."""
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
-    first = rows[0]
-    filled = [cell for cell in first if cell]
+    widths = Counter(max(_width(row), 2) for row in rows[1:])
+    usual = max(widths, key=lambda width: (widths[width], -width))
+    filled = sum(map(bool, rows[0]))
+    return filled >= usual - 1 and read_like_names(rows[0][: _width(rows[0])])
+
+
+def read_like_names(cells: Sequence[str]) -> bool:
+    """Whether cells may name columns: two at least, short, all different, none a figure."""
+    filled = [cell for cell in cells if cell]
     return (
-        len(filled) >= max(2, len(first) - 1)
+        len(filled) >= max(2, len(cells) - 1)
         and len(set(filled)) == len(filled)
         and all(len(cell) <= _LONGEST_COLUMN_NAME for cell in filled)
-        and not any(_FIGURE.match(cell) or cell.endswith((":", ".")) for cell in filled)
+        and not any(is_figure(cell) or cell.endswith((":", ".")) for cell in filled)
     )
+
+
+def is_figure(cell: str) -> bool:
+    """Whether a cell is a number, an amount, a date or the like."""
+    return bool(_FIGURE.match(cell))
+
+
+def _width(row: Sequence[str]) -> int:
+    """Cells up to the last that is filled."""
+    return max((n for n, cell in enumerate(row, start=1) if cell), default=0)
 
 
 def _even(rows: list[list[str]]) -> list[list[str]]:

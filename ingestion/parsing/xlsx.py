@@ -20,7 +20,7 @@ from .blocks import Block, BlockKind, QuestionAnswer, Reading
 from .clean import fold
 from .errors import BrokenFile, TooComplex
 from .limits import Deadline, Limits
-from .pairs import pair_blocks, pairs_of_rows
+from .pairs import pairs_of_rows
 from .tables import sheet_blocks
 
 _DEFAULT_NAME = re.compile(r"^(?:sheet|sayfa|tabelle|feuil|sheet_)\s*\d*$", re.I)
@@ -54,8 +54,10 @@ def _read(workbook, limits: Limits) -> Reading:  # type: ignore[no-untyped-def] 
             continue
         rows = list(_rows(sheet, budget))
         found = pairs_of_rows(rows)
-        pairs.extend(found)
-        inside = list(pair_blocks(found)) if found else sheet_blocks(rows, number)
+        if found:
+            pairs.extend(found.pairs)
+            warnings.extend(found.warnings)
+        inside = list(found.blocks) if found else sheet_blocks(rows, number)
         if inside and not _DEFAULT_NAME.match(sheet.title):
             blocks.append(Block(BlockKind.HEADING, fold(sheet.title), 1, number))
         blocks.extend(inside)

@@ -15,13 +15,20 @@ from dolphy.errors import InvalidInput
 
 
 class Input(serializers.Serializer):
-    """A body or a query whose unknown fields are refused."""
+    """Unknown fields are refused."""
 
     def to_internal_value(self, data: Any) -> Any:
-        known = super().to_internal_value(data)
-        unknown = sorted(set(data) - set(self.fields))
-        if unknown:
-            raise serializers.ValidationError({name: ["Unknown field."] for name in unknown})
+        """The fields as their types; what is wrong is named all at once, unknown ones with it."""
+        names = set(data) if isinstance(data, Mapping) else set()
+        wrong: dict[Any, Any] = {
+            name: ["Unknown field."] for name in sorted(names - set(self.fields))
+        }
+        try:
+            known = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({**wrong, **error.detail}) from None
+        if wrong:
+            raise serializers.ValidationError(wrong)
         return known
 
 

@@ -89,6 +89,11 @@ def original_name(document: Document) -> str:
     return name or PurePosixPath(document.uri).name or "document"
 
 
+def last_job(document: Document) -> IngestionJob | None:
+    """The newest attempt at the document, whose error says why it needs attention."""
+    return _jobs(document).first()
+
+
 def _lock(document: Document) -> list[Index]:
     """The agent's indexes, locked, and then the document, locked and read again."""
     held = Index.objects.select_for_update(no_key=True)

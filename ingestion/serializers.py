@@ -13,6 +13,7 @@ from rest_framework.fields import empty
 from dolphy.inputs import Flag, Input, Text
 from dolphy.marks import is_text, without_marks
 from dolphy.pages import PageQuery
+from ingestion.documents import last_job
 from ingestion.duplicates import report_of
 from ingestion.models import Document, IngestionJob, Passage
 from ingestion.unpack import Received
@@ -20,8 +21,65 @@ from ingestion.unpack import Received
 NEXT = "The cursor of the page after this; null on the last page."
 
 
+class DuplicateSerializer(serializers.Serializer):
+    document = serializers.UUIDField()
+    uri = serializers.CharField()
+    title = serializers.CharField()
+    enabled = serializers.BooleanField()
+    passages = serializers.IntegerField(
+        help_text="How many passages of the document asked about this one holds as well."
+    )
+
+
+class ReportSerializer(serializers.Serializer):
+    """What was found in a document when it was read; empty before that."""
+
+    media_type = serializers.CharField(required=False, help_text="Judged by the content.")
+    charset = serializers.CharField(
+        required=False, allow_null=True, help_text="Null for files that say so themselves."
+    )
+    pages = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Pages, slides or sheets."
+    )
+    pages_without_text = serializers.ListField(
+        child=serializers.IntegerField(), required=False, help_text="Their numbers, from 1."
+    )
+    characters = serializers.IntegerField(required=False, help_text="Readable ones, with tables.")
+    garble_ratio = serializers.FloatField(
+        required=False, help_text="The share of characters that cannot be right, 0 to 1."
+    )
+    tables = serializers.IntegerField(required=False)
+    language = serializers.CharField(required=False, allow_null=True)
+    boilerplate_removed = serializers.IntegerField(
+        required=False, help_text="Blocks left out: navigation, banners, headers and footers."
+    )
+    repeated_blocks = serializers.IntegerField(
+        required=False, help_text="Pages of websites: blocks left out as they repeat on its pages."
+    )
+    repeated_characters = serializers.IntegerField(
+        required=False, help_text="Pages of websites: how long those blocks are."
+    )
+    warnings = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="What a person should look at."
+    )
+    duplicates = DuplicateSerializer(
+        many=True,
+        required=False,
+        help_text="Documents that hold most of the same text; not in lists.",
+    )
+
+
+@extend_schema_field(ReportSerializer)
+class ReportField(serializers.JSONField):
+    """A report as it is stored; its schema is what parsing writes."""
+
+
 class DocumentSerializer(serializers.ModelSerializer):
     agent = serializers.UUIDField(source="agent_id", read_only=True)
+    title = serializers.SerializerMethodField(
+        help_text="Shown and indexed: the one given, else the file's own."
+    )
+    report = ReportField(read_only=True)
 
     class Meta:
         model = Document
@@ -42,6 +100,10 @@ class DocumentSerializer(serializers.ModelSerializer):
             "updated_at",
         ]
         read_only_fields = fields
+
+    def get_title(self, document: Document) -> str:
+        """Until its first version is read a document has no title but the one it was given."""
+        return document.title or document.given_title
 
 
 class PassageSerializer(serializers.ModelSerializer):
@@ -90,6 +152,27 @@ class JobSerializer(serializers.ModelSerializer):
     def get_error(self, job: IngestionJob) -> dict[str, str] | None:
         """Why it failed; of an unfinished job, what it is waiting out."""
         return {"code": job.error_code, "message": job.error} if job.error_code else None
+
+
+class LastJobSerializer(JobSerializer):
+    class Meta(JobSerializer.Meta):
+        fields = ["id", "state", "stage", "error", "created_at", "finished_at"]
+        read_only_fields = fields
+
+
+class WholeDocumentSerializer(DocumentSerializer):
+    """A document by itself: with what became of its newest version, and why."""
+
+    last_job = serializers.SerializerMethodField()
+
+    class Meta(DocumentSerializer.Meta):
+        fields = [*DocumentSerializer.Meta.fields, "last_job"]
+        read_only_fields = fields
+
+    @extend_schema_field(LastJobSerializer(allow_null=True))
+    def get_last_job(self, document: Document) -> dict[str, Any] | None:
+        job = last_job(document)
+        return None if job is None else dict(LastJobSerializer(job).data)
 
 
 class ReceivedSerializer(serializers.Serializer):
@@ -143,13 +226,18 @@ class Title(Text):
 class Upload(Input):
     file = serializers.FileField(allow_empty_file=True)
     uri = Text(
-        required=False,
+        default="",
         allow_blank=True,
         max_length=1000,
         help_text="Which document this is a version of: its address, or any name you keep. "
         "The file's name when left out.",
     )
-    title = Title(required=False, allow_blank=True, max_length=500)
+    title = Title(
+        default="",
+        allow_blank=True,
+        max_length=500,
+        help_text="Shown and indexed. What the file calls itself when left out.",
+    )
 
 
 class DocumentChange(Input):
@@ -164,7 +252,7 @@ def filters(query: Mapping[str, Any], *names: str) -> dict[str, str | UUID]:
 
 def whole(document: Document) -> dict[str, Any]:
     """One document by itself: its report also says where else its text stands."""
-    return {**DocumentSerializer(document).data, "report": report_of(document)}
+    return {**WholeDocumentSerializer(document).data, "report": report_of(document)}
 
 
 def received(found: Received) -> dict[str, Any]:

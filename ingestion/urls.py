@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from ingestion import views
+from ingestion import examples, views
 from ingestion.crawl import views as crawl
 
+examples.give()
 urlpatterns = [
     path("agents/<str:agent_id>/documents", views.DocumentsView.as_view()),
     path("documents/<str:document_id>", views.DocumentView.as_view()),

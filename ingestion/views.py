@@ -49,6 +49,8 @@ class DocumentsView(TenantView):
     @extend_schema(
         operation_id="documents_list",
         summary="An agent's documents, the newest first",
+        description="A page of them, without their duplicates; `next` is the `cursor` of the page "
+        "after it.",
         parameters=[AGENT_ID, shapes.DocumentQuery],
         responses=answers({200: shapes.DocumentPageSerializer}, 400, 404),
     )
@@ -61,6 +63,9 @@ class DocumentsView(TenantView):
     @extend_schema(
         operation_id="documents_upload",
         summary="Upload a document, a new version of one, or a ZIP of documents",
+        description="The same `uri` again is a new version, which takes the old one's place when "
+        "it is ready; the same bytes again change nothing. The file is read by the job "
+        "in the answer: follow it until it has ended.",
         parameters=[AGENT_ID],
         request={"multipart/form-data": shapes.Upload},
         responses=answers({202: UPLOADED}, 400, 403, 404, 411, 413, 415, 422),
@@ -72,8 +77,8 @@ class DocumentsView(TenantView):
             agent,
             name=sent["file"].name,
             data=sent["file"],
-            uri=sent.get("uri", ""),
-            title=sent.get("title", ""),
+            uri=sent["uri"],
+            title=sent["title"],
         )
         return Response(shapes.received(found), status=202)
 
@@ -83,17 +88,21 @@ class DocumentView(TenantView):
 
     @extend_schema(
         summary="One document",
+        description="With `last_job`, which says why a document needs attention, and in its report "
+        "the documents that hold the same text.",
         parameters=[DOCUMENT_ID],
-        responses=answers({200: shapes.DocumentSerializer}, 404),
+        responses=answers({200: shapes.WholeDocumentSerializer}, 404),
     )
     def get(self, request: Any, document_id: str) -> Response:
         return Response(shapes.whole(self.boundary.row(Document, document_id)))
 
     @extend_schema(
         summary="Change a document's title, or whether it answers questions",
+        description="What is left out stays. A new title is cited at once; a job indexes the "
+        "document again under it.",
         parameters=[DOCUMENT_ID],
         request=shapes.DocumentChange,
-        responses=answers({200: shapes.DocumentSerializer}, 400, 404, 413, 415),
+        responses=answers({200: shapes.WholeDocumentSerializer}, 400, 404, 413, 415),
     )
     def patch(self, request: Any, document_id: str) -> Response:
         document = self.boundary.row(Document, document_id)
@@ -103,6 +112,7 @@ class DocumentView(TenantView):
 
     @extend_schema(
         summary="Delete a document with its passages, jobs and file",
+        description="The next search does not find it any more. It cannot be undone.",
         parameters=[DOCUMENT_ID],
         responses=answers({204: None}, 404),
     )
@@ -119,9 +129,10 @@ class EnableView(TenantView):
 
     @extend_schema(
         summary="Let a document answer questions",
+        description="The next search may find it again.",
         parameters=[DOCUMENT_ID],
         request=None,
-        responses=answers({200: shapes.DocumentSerializer}, 404),
+        responses=answers({200: shapes.WholeDocumentSerializer}, 404),
     )
     def post(self, request: Any, document_id: str) -> Response:
         document = self.boundary.row(Document, document_id)
@@ -134,9 +145,10 @@ class DisableView(EnableView):
 
     @extend_schema(
         summary="Keep a document from answering questions",
+        description="It keeps its passages, and no search finds them until it is enabled.",
         parameters=[DOCUMENT_ID],
         request=None,
-        responses=answers({200: shapes.DocumentSerializer}, 404),
+        responses=answers({200: shapes.WholeDocumentSerializer}, 404),
     )
     def post(self, request: Any, document_id: str) -> Response:
         return super().post(request, document_id)
@@ -169,6 +181,7 @@ class DocumentFileView(TenantView):
 
     @extend_schema(
         summary="The original file, byte for byte",
+        description="The version that answers questions, as it was uploaded and under its name.",
         parameters=[DOCUMENT_ID],
         responses=answers({(200, "application/octet-stream"): OpenApiTypes.BINARY}, 404),
     )
@@ -196,6 +209,7 @@ class PassagesView(TenantView):
     @extend_schema(
         operation_id="documents_passages",
         summary="The passages of a document, in its order",
+        description="What evidence can cite of it: text, page and the headings above it.",
         parameters=[DOCUMENT_ID, pages.PageQuery],
         responses=answers({200: shapes.PassagePageSerializer}, 400, 404),
     )
@@ -212,6 +226,7 @@ class JobsView(TenantView):
     @extend_schema(
         operation_id="jobs_list",
         summary="An agent's ingestion jobs, the newest first",
+        description="`?document=ID` gives those of one document, `?state=failed` those that failed",
         parameters=[AGENT_ID, shapes.JobQuery],
         responses=answers({200: shapes.JobPageSerializer}, 400, 404),
     )
@@ -228,6 +243,8 @@ class JobView(TenantView):
 
     @extend_schema(
         summary="One job: its state, its stage and how far it is",
+        description="Ask until `state` is `succeeded`, `failed` or `cancelled`; `error` says why "
+        "it failed.",
         parameters=[JOB_ID],
         responses=answers({200: shapes.JobSerializer}, 404),
     )
@@ -240,6 +257,7 @@ class CancelView(TenantView):
 
     @extend_schema(
         summary="Stop a job",
+        description="What the document said before goes on being served.",
         parameters=[JOB_ID],
         request=None,
         responses=answers({200: shapes.JobSerializer}, 404, 409),
@@ -255,6 +273,7 @@ class PauseView(TenantView):
 
     @extend_schema(
         summary="Hold a job; it goes on where it was",
+        description="It stops within a batch and keeps what it has.",
         parameters=[JOB_ID],
         request=None,
         responses=answers({200: shapes.JobSerializer}, 404, 409),
@@ -270,6 +289,7 @@ class ResumeView(TenantView):
 
     @extend_schema(
         summary="Let a paused job go on",
+        description="It is queued again and keeps what was done.",
         parameters=[JOB_ID],
         request=None,
         responses=answers({200: shapes.JobSerializer}, 404, 409),
@@ -285,6 +305,7 @@ class RetryView(TenantView):
 
     @extend_schema(
         summary="Try a failed or cancelled job again",
+        description="With the same bytes; refused once a newer version was uploaded.",
         parameters=[JOB_ID],
         request=None,
         responses=answers({202: shapes.JobSerializer}, 404, 409),

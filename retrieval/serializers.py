@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
 from dolphy.inputs import Flag, Input, TypedText, Whole
@@ -15,6 +16,13 @@ class FusionName(serializers.ChoiceField):
         super().__init__(Fusion.choices, **options)
 
 
+@extend_schema_serializer(
+    examples=[
+        OpenApiExample(
+            "Question", value={"question": "İade süresi kaç gün?", "limit": 5}, request_only=True
+        )
+    ]
+)
 class SearchRequest(Input):
     question = TypedText(allow_blank=True, help_text="As it was typed, at most 2,000 characters.")
     limit = Whole(

@@ -21,6 +21,8 @@ class SearchView(TenantView):
     @extend_schema(
         operation_id="search",
         summary="Ask a question: the passages that answer it, the best first",
+        description="`answers` says whether they answer it at all. Each search keeps a trace that "
+        "explains its order: `explain` adds it to the answer.",
         parameters=[AGENT_ID],
         request=SearchRequest,
         responses=answers({200: SearchAnswerSerializer}, 400, 404, 413, 415, 503),

@@ -55,6 +55,7 @@ class AgentsView(TenantView):
     @extend_schema(
         operation_id="agents_list",
         summary="The agents this key may use",
+        description="Their ids stand in the addresses of all that is an agent's.",
         parameters=[pages.PageQuery],
         responses=answers({200: AgentPageSerializer}, 400),
     )
@@ -70,6 +71,7 @@ class AgentView(TenantView):
 
     @extend_schema(
         summary="One agent with its settings",
+        description="How it fuses, how deep it looks, and how much evidence it gives.",
         parameters=[AGENT_ID],
         responses=answers({200: AgentSerializer}, 404),
     )

@@ -46,7 +46,10 @@ def test_an_upload_answers_with_its_document_and_its_job(acme: World) -> None:
     assert (job["state"], job["stage"], job["error"]) == ("queued", "received", None)
     assert job["document"] == document["id"]
     assert get(acme, f"/jobs/{job['id']}").json() == job
-    assert get(acme, f"/documents/{document['id']}").json() == document
+    assert document["title"] == "İade koşulları"
+    whole = get(acme, f"/documents/{document['id']}").json()
+    assert whole.pop("last_job")["id"] == job["id"]
+    assert whole == document
 
 
 def test_a_job_says_what_its_progress_counts(acme: World) -> None:
@@ -172,6 +175,15 @@ def test_documents_are_filtered_by_state(acme: World) -> None:
     )
     answer = get(acme, f"/agents/{acme.agent.pk}/documents", state="attention").json()
     assert [row["id"] for row in answer["results"]] == [str(failed.pk)]
+
+
+def test_a_document_by_itself_says_why_its_last_job_failed(acme: World) -> None:
+    make_job(acme.document, "succeeded")
+    why = {"error_code": "broken_file", "error": "The file is damaged."}
+    job = make_job(acme.document, "failed", **why)
+    last = get(acme, f"/documents/{acme.document.pk}").json()["last_job"]
+    assert (last["id"], last["state"]) == (str(job.pk), "failed")
+    assert last["error"] == {"code": "broken_file", "message": "The file is damaged."}
 
 
 def test_jobs_are_filtered_by_state_and_document(acme: World) -> None:

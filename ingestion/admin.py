@@ -92,7 +92,8 @@ class DocumentAdmin(OfAnAgent):
         "given_title",
         "state",
         "enabled",
-        "passage_count",
+        "last_job",
+        "its_passages",
         "same_text_in",
         "what_was_found",
         "media_type",
@@ -103,7 +104,33 @@ class DocumentAdmin(OfAnAgent):
         "created_at",
         "updated_at",
     )
-    readonly_fields = ("same_text_in", "what_was_found", "created_at", "updated_at")
+    readonly_fields = (
+        "last_job",
+        "its_passages",
+        "same_text_in",
+        "what_was_found",
+        "created_at",
+        "updated_at",
+    )
+
+    @admin.display(description="last job")
+    def last_job(self, document: Document) -> str:
+        job = documents.last_job(document)
+        if job is None:
+            return "none"
+        link = _link(job, f"{job.state}, {job.created_at:%Y-%m-%d %H:%M} UTC")
+        if not job.error_code:
+            return link
+        return format_html("{}<br><code>{}</code> {}", link, job.error_code, job.error)
+
+    @admin.display(description="passages")
+    def its_passages(self, document: Document) -> str:
+        if not document.passage_count:
+            return "none"
+        there = reverse("admin:ingestion_passage_changelist")
+        return format_html(
+            '<a href="{}?document__id__exact={}">{}</a>', there, document.pk, document.passage_count
+        )
 
     @admin.display(description="the same text now stands in")
     def same_text_in(self, document: Document) -> str:
@@ -165,6 +192,12 @@ class DocumentAdmin(OfAnAgent):
     def disable(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         for document in queryset:
             documents.set_enabled(document, False)
+
+
+def _link(row: Any, text: object) -> str:
+    """A link to a row's page in this admin."""
+    name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
+    return format_html('<a href="{}">{}</a>', reverse(name, args=[row.pk]), text)
 
 
 def _said(value: object) -> str:

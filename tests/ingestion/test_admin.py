@@ -36,3 +36,17 @@ def test_the_admin_shows_how_far_a_job_is(acme: World, staff: Client) -> None:
     make_job(acme.document, "paused", stage="parsing", done=297, total=1001)
     page = staff.get("/admin/ingestion/ingestionjob/").content.decode()
     assert "297 of 1,001 pages" in page
+
+
+def test_the_admin_says_why_a_document_failed_and_leads_to_its_job(
+    acme: World, staff: Client
+) -> None:
+    document = make_document(acme.agent, "broken.pdf", TEXTS[:1])
+    why = {"error_code": "broken_file", "error": "The file is <damaged>."}
+    job = make_job(document, "failed", **why)
+    page = staff.get(f"/admin/ingestion/document/{document.pk}/change/").content.decode()
+    assert f'<a href="/admin/ingestion/ingestionjob/{job.pk}/change/">failed' in page
+    assert "<code>broken_file</code> The file is &lt;damaged&gt;." in page
+    assert f"/admin/ingestion/passage/?document__id__exact={document.pk}" in page
+    passages = staff.get(f"/admin/ingestion/passage/?document__id__exact={document.pk}")
+    assert passages.status_code == 200 and "1 passage" in passages.content.decode()

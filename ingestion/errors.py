@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dolphy.errors import DolphyError, InvalidInput, Unavailable
+from ingestion.parsing.errors import ParsingError
 
 
 class TooLarge(DolphyError):
@@ -133,3 +134,14 @@ class QuotaPassages(QuotaExceeded):
     """This business may not keep more passages. Delete documents, or ask for a larger quota."""
 
     code = "quota_passages"
+
+
+def verdicts() -> frozenset[str]:
+    """The codes that are about a document or its tenant's plan: no fault of what serves them."""
+    kinds: list[type[DolphyError]] = [ParsingError, QuotaExceeded, PassagesRefused, FileUnreadable]
+    found: set[str] = set()
+    while kinds:
+        kind = kinds.pop()
+        found.add(kind.code)
+        kinds += kind.__subclasses__()
+    return frozenset(found)

@@ -21,6 +21,7 @@ from dolphy import embedding
 from dolphy.cache import valkey
 from dolphy.celery import app
 from dolphy.errors import DolphyError
+from ingestion.errors import verdicts
 from ingestion.models import IngestionJob
 from retrieval import underfills
 
@@ -98,7 +99,10 @@ def workers() -> list[str]:
 
 
 def jobs() -> dict[str, Any]:
-    """Jobs that have not ended, the oldest one's age, dead ones, and what failed in a day."""
+    """Jobs that have not ended, the oldest one's age, dead ones, and what failed in a day.
+
+    `refused_last_day` counts the verdicts about documents: a broken file is no fault of ours.
+    """
     now = timezone.now()
     unfinished = IngestionJob.objects.filter(state__in=[State.QUEUED, State.RUNNING, State.PAUSED])
     found = unfinished.aggregate(
@@ -110,8 +114,10 @@ def jobs() -> dict[str, Any]:
         oldest=Min("created_at"),
     )
     oldest = found.pop("oldest")
-    failed = IngestionJob.objects.filter(state=State.FAILED, finished_at__gt=now - RECENT)
-    return found | {
-        "oldest_age_s": None if oldest is None else int((now - oldest).total_seconds()),
-        "failed_last_day": failed.count(),
-    }
+    ended = IngestionJob.objects.filter(state=State.FAILED, finished_at__gt=now - RECENT)
+    verdict = Q(error_code__in=verdicts())
+    failed = ended.aggregate(
+        failed_last_day=Count("pk", filter=~verdict), refused_last_day=Count("pk", filter=verdict)
+    )
+    age = None if oldest is None else int((now - oldest).total_seconds())
+    return found | {"oldest_age_s": age} | failed

@@ -191,7 +191,7 @@ def test_an_agent_that_no_probe_vouches_for_is_not_called_trusted(
 
 def test_one_of_a_thing_is_not_told_as_many(agent: Agent, staff: Client) -> None:
     document = IngestionJob.objects.get(agent=agent).document
-    make_job(document, "failed", error_code="no_text", finished_at=timezone.now())
+    make_job(document, "failed", error_code="worker_died", finished_at=timezone.now())
     messages = [problem["message"] for problem in seen(staff)["problems"]]
     assert "1 job failed in the last day." in messages
 
@@ -254,7 +254,7 @@ def test_jobs_that_failed_died_or_wait_are_counted(agent: Agent, staff: Client) 
     now = timezone.now()
     document = IngestionJob.objects.get(agent=agent).document
     make_job(document, "queued", error_code="embedder_unavailable")
-    make_job(document, "failed", error_code="no_text", finished_at=now)
+    make_job(document, "failed", error_code="worker_died", finished_at=now)
     dead = {"lease": document.pk, "lease_until": now - timedelta(minutes=1)}
     make_job(document, "running", **dead)
     found = seen(staff)
@@ -262,6 +262,25 @@ def test_jobs_that_failed_died_or_wait_are_counted(agent: Agent, staff: Client) 
     jobs = found["jobs"]
     assert (jobs["queued"], jobs["running"], jobs["failed_last_day"]) == (1, 1, 1)
     assert jobs["oldest_age_s"] >= 0
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("broken_file", "no_content", "garbled_text", "password_protected", "needs_javascript"),
+        *("quota_passages", "passages_refused", "parse_timeout", "unsupported_media_type"),
+    ],
+)
+def test_a_verdict_about_a_document_is_told_and_is_no_problem(
+    agent: Agent, staff: Client, code: str
+) -> None:
+    document = IngestionJob.objects.get(agent=agent).document
+    make_job(document, "failed", error_code=code, finished_at=timezone.now())
+    found = seen(staff)
+    assert codes(found) == set()
+    assert (found["jobs"]["failed_last_day"], found["jobs"]["refused_last_day"]) == (0, 1)
+    page = staff.get(PATH).content.decode()
+    assert "/admin/ingestion/ingestionjob/?state__exact=failed" in page
 
 
 def test_an_index_that_is_being_built_is_shown(agent: Agent, staff: Client) -> None:

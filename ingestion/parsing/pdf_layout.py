@@ -26,6 +26,8 @@ _ENDS = (".", "!", "?", ":", ";", "…")
 _MIN_COLUMN_LINES = 4
 _MIN_COLUMN_CHARACTERS = 15
 _MAX_DEPTH = 3
+_LARGER = 1.12  # than most letters of the page's prose
+_HEADING_LINES = 3
 
 
 @dataclass(slots=True)
@@ -51,6 +53,21 @@ class TableItem:
     header: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What paragraphs are told of their page: its number, and the size of most of its letters."""
+
+    number: int
+    size: float
+
+
+def _sheet(number: int, prose: Sequence[Run]) -> _Sheet:
+    sizes: Counter[float] = Counter()
+    for run in prose:
+        sizes[round(run.size, 1)] += len(run.text)
+    return _Sheet(number, sizes.most_common(1)[0][0] if sizes else 0.0)
+
+
 def read_layout(page: PageText) -> list[Paragraph | TableItem]:
     """Paragraphs and tables of a page, in reading order."""
     grids = ruled_tables(page.runs, page.rules)
@@ -58,9 +75,10 @@ def read_layout(page: PageText) -> list[Paragraph | TableItem]:
     runs = [run for run in page.runs if id(run) not in taken]
     placed = [(_stand_in(grid), grid) for grid in grids]
     tables = {id(run): grid for run, grid in placed}
+    sheet = _sheet(page.number, runs)
     items: list[Paragraph | TableItem] = []
     for region in _regions(runs + [run for run, _ in placed], 0):
-        items.extend(_region_items(region, tables, page.number))
+        items.extend(_region_items(region, tables, sheet))
     return items
 
 
@@ -194,19 +212,19 @@ def _is_prose(runs: list[Run]) -> bool:
 
 
 def _region_items(
-    runs: list[Run], tables: dict[int, Grid], page: int
+    runs: list[Run], tables: dict[int, Grid], sheet: _Sheet
 ) -> Iterator[Paragraph | TableItem]:
     lines: list[list[Run]] = []
     stands = [run for run in runs if id(run) in tables]
     for line in lines_of([run for run in runs if id(run) not in tables]):
         while stands and stands[0].top <= line[0].top:
-            yield from _text_items(lines, page)
+            yield from _text_items(lines, sheet)
             lines = []
-            yield _ruled_item(tables[id(stands.pop(0))], page)
+            yield _ruled_item(tables[id(stands.pop(0))], sheet.number)
         lines.append(_tidy(line))
-    yield from _text_items(lines, page)
+    yield from _text_items(lines, sheet)
     for run in stands:
-        yield _ruled_item(tables[id(run)], page)
+        yield _ruled_item(tables[id(run)], sheet.number)
 
 
 def _ruled_item(grid: Grid, page: int) -> TableItem:
@@ -232,29 +250,32 @@ def _tidy(line: list[Run]) -> list[Run]:
     return runs
 
 
-def _text_items(lines: list[list[Run]], page: int) -> Iterator[Paragraph | TableItem]:
+def _text_items(lines: list[list[Run]], sheet: _Sheet) -> Iterator[Paragraph | TableItem]:
     """Aligned tables and the paragraphs between them."""
     done = 0
     for start, end, rows in aligned_tables(lines):
-        yield from _paragraphs(lines[done:start], page)
+        yield from _paragraphs(lines[done:start], sheet)
         bold = all(r.bold for r in lines[start]) and not all(r.bold for r in lines[start + 1])
-        yield TableItem(rows, page, lines[start][0].top, 1 if bold else None)
+        yield TableItem(rows, sheet.number, lines[start][0].top, 1 if bold else None)
         done = end
-    yield from _paragraphs(lines[done:], page)
+    yield from _paragraphs(lines[done:], sheet)
 
 
-def _paragraphs(lines: list[list[Run]], page: int) -> Iterator[Paragraph]:
+def _paragraphs(lines: list[list[Run]], sheet: _Sheet) -> Iterator[Paragraph]:
     if not lines:
         return
     right = max(line[-1].x1 for line in lines)
     pitches = [b[0].bottom - a[0].bottom for a, b in pairwise(lines)]
     group: list[list[Run]] = []
     for line in lines:
-        if group and _begins(group, line, right, _pitch(pitches, line)):
-            yield _paragraph(group, page)
+        if group and (
+            _parts(group, line, _pitch(pitches, line))
+            or (_begins(group, line, right) and not _is_open_heading(group, sheet))
+        ):
+            yield _paragraph(group, sheet.number)
             group = []
         group.append(line)
-    yield _paragraph(group, page)
+    yield _paragraph(group, sheet.number)
 
 
 def _pitch(pitches: Sequence[float], line: list[Run]) -> float:
@@ -263,15 +284,26 @@ def _pitch(pitches: Sequence[float], line: list[Run]) -> float:
     return min(median(usual), 1.6 * line[0].size) if usual else 1.25 * line[0].size
 
 
-def _begins(group: list[list[Run]], line: list[Run], right: float, pitch: float) -> bool:
-    """Whether a line begins a new paragraph after those of `group`."""
+def _parts(group: list[list[Run]], line: list[Run], pitch: float) -> bool:
+    """Whether a line looks or lies unlike those of `group`."""
     above, first, before = group[-1], group[0][0], group[-1][0]
     if BULLET.match(line[0].text) or abs(line[0].size - before.size) > 0.12 * before.size:
         return True
     if line[0].bottom - before.bottom > 1.3 * pitch or _bold(line) != _bold(above):
         return True
-    if BULLET.match(first.text) and line[0].x0 < first.x0 + 2:
-        return True
+    return bool(BULLET.match(first.text)) and line[0].x0 < first.x0 + 2
+
+
+def _is_open_heading(group: list[list[Run]], sheet: _Sheet) -> bool:
+    """Whether a heading has reached a colon, after which its next line says the rest."""
+    before = group[-1]
+    large = before[0].size > _LARGER * sheet.size and len(group) < _HEADING_LINES
+    return large and before[-1].text.endswith(":")
+
+
+def _begins(group: list[list[Run]], line: list[Run], right: float) -> bool:
+    """Whether a line begins a new paragraph where the text of `group` has ended."""
+    above, first, before = group[-1], group[0][0], group[-1][0]
     text = above[-1].text
     ended = text.endswith(_ENDS)
     if ended and _NOTE.match(line[0].text):

@@ -20,7 +20,8 @@ from ingestion.parsing import (
     pdf,
 )
 from ingestion.parsing.ocr import tesseract_is_installed
-from ingestion.parsing.pdf_page import Rule, Run
+from ingestion.parsing.pdf_layout import Paragraph, read_layout
+from ingestion.parsing.pdf_page import PageText, Rule, Run
 from ingestion.parsing.pdf_tables import aligned_tables, join_lines, lines_of, ruled_tables
 
 from .golden import DOCUMENTS
@@ -63,6 +64,50 @@ def test_columns_below_a_table_are_read_in_order_and_what_a_browser_printed_is_d
         "Kargo sözl", "Bu belge, ", "Süreler", "Bölge | Te", "Sorumluluk", "Taşıyıcı, ",
         "Kaybolan g", "1. Gönderi", "2. Randevu", "Asansörsüz", "Not: Bayra",
     ]  # fmt: skip
+
+
+def set_lines(*lines: tuple[str, float, float]) -> list[str]:
+    """The paragraphs of a page of lines, each with its foot and the size of its letters."""
+    runs = [
+        Run(text, 50, foot - size, 50 + 0.5 * size * len(text), foot, size, False)
+        for text, foot, size in lines
+    ]
+    items = read_layout(PageText(1, 600, 800, runs, []))
+    return [item.text for item in items if isinstance(item, Paragraph)]
+
+
+def test_the_second_line_of_a_title_is_part_of_it_and_a_colon_in_prose_ends_a_line() -> None:
+    prose = "Mağazalarımızda ve sitemizde yaptığınız alışverişlerde şu bilgileri"
+    found = set_lines(
+        ("Kişisel verilerin korunması:", 100, 18),
+        ("aydınlatma metni", 122, 18),
+        (prose, 160, 10),
+        ("isteriz:", 172, 10),
+        ("Adınız.", 184, 10),
+        (prose, 196, 10),
+        ("Şikâyetler:", 240, 18),
+        ("Kurula nasıl başvurulur?", 290, 18),  # too far below to be one heading
+        (prose, 310, 10),
+    )
+
+    assert found == [
+        "Kişisel verilerin korunması: aydınlatma metni",
+        f"{prose} isteriz:",
+        "Adınız.",
+        prose,
+        "Şikâyetler:",
+        "Kurula nasıl başvurulur?",
+        prose,
+    ]
+
+
+def test_a_title_on_two_lines_is_the_title_of_the_document() -> None:
+    notice = DOCUMENTS.parents[1] / "demo/documents/tr/kvkk-aydinlatma-metni.pdf"
+
+    document = parse(notice.read_bytes(), notice.name)
+
+    assert document.title == "Kişisel verilerin korunması: aydınlatma metni"
+    assert document.blocks[0].text == document.title
 
 
 def test_running_headers_and_page_numbers_are_removed() -> None:

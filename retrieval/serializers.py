@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from typing import Any
+
 from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
+from rest_framework.utils.encoders import JSONEncoder
 
 from dolphy.inputs import Flag, Input, TypedText, Whole
+from retrieval.models import Trace
+from retrieval.retrieve import Retrieval
 from tenants.models import Fusion
 
 
@@ -62,3 +69,21 @@ class SearchAnswerSerializer(serializers.Serializer):
     evidence = EvidenceSerializer(many=True)
     timings_ms = serializers.DictField(child=serializers.FloatField())
     explanation = serializers.DictField(required=False, help_text="With `explain`: the trace.")
+
+
+def answered(retrieval: Retrieval, trace: Trace, *, explain: bool) -> dict[str, Any]:
+    """A search as the API and the command give it: `SearchAnswerSerializer`'s fields."""
+    answer = {
+        "question": trace.question,
+        "trace": trace.pk,
+        "fusion": retrieval.trace["settings"]["fusion"],
+        "answers": retrieval.answers,
+        "evidence": [asdict(one) for one in retrieval.evidence],
+        "timings_ms": retrieval.timings_ms,
+    }
+    return answer | ({"explanation": retrieval.trace} if explain else {})
+
+
+def as_json(answer: dict[str, Any]) -> str:
+    """An answer as text for people and programs, as the API would spell its values."""
+    return json.dumps(answer, cls=JSONEncoder, ensure_ascii=False, indent=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -11,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from retrieval.retrieve import Evidence, Retrieval
+from retrieval.retrieve import Retrieval
 
 SNIPPET = 180
 WIDTH = 132  # where the output is no terminal
@@ -91,34 +90,3 @@ def candidates_table(trace: dict[str, Any]) -> Table:
             escape(", ".join(names[number] for number in row["roots"])),
         )
     return table
-
-
-def as_json(retrieval: Retrieval) -> str:
-    """`{"question", "trace", "evidence"}`; each evidence as the HTTP API gives it."""
-    return json.dumps(
-        {
-            "question": retrieval.trace["question"],
-            "trace": retrieval.trace,
-            "evidence": [evidence_dict(item) for item in retrieval.evidence],
-        },
-        ensure_ascii=False,
-        indent=2,
-    )
-
-
-def evidence_dict(item: Evidence) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in FIELDS}
-
-
-FIELDS = (
-    "rank",
-    "score",
-    "semantic",
-    "lexical",
-    "similarity",
-    "document",
-    "uri",
-    "heading",
-    "page",
-    "text",
-)

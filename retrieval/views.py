@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
 from retrieval.retrieve import retrieve
-from retrieval.serializers import SearchAnswerSerializer, SearchRequest
+from retrieval.serializers import SearchAnswerSerializer, SearchRequest, answered
 from retrieval.traces import record
 from tenants.models import Scope
 from tenants.views import AGENT_ID, TenantView, answers
@@ -34,12 +33,4 @@ class SearchView(TenantView):
             agent, sent["question"], limit=sent.get("limit"), fusion=sent.get("fusion")
         )
         trace = record(agent, retrieval)
-        answer = {
-            "question": trace.question,
-            "trace": trace.pk,
-            "fusion": retrieval.trace["settings"]["fusion"],
-            "answers": retrieval.answers,
-            "evidence": [asdict(one) for one in retrieval.evidence],
-            "timings_ms": retrieval.timings_ms,
-        }
-        return Response(answer | ({"explanation": retrieval.trace} if sent["explain"] else {}))
+        return Response(answered(retrieval, trace, explain=sent["explain"]))

@@ -16,6 +16,7 @@ from ingestion.models import Document, IndexedPassage, IngestionJob, Passage, se
 from ingestion.receive import receive
 from retrieval.errors import QuestionTooLong
 from retrieval.retrieve import Retrieval, retrieve
+from retrieval.serializers import EvidenceSerializer, SearchAnswerSerializer
 from tenants.models import Agent, Tenant
 
 RETURNS = """# İade ve değişim
@@ -182,15 +183,19 @@ class TestCommands:
         assert "bad_name" in printed and "\\udcfeade.txt" in printed
         assert list(Document.objects.values_list("uri", "state")) == [("iade.md", "ready")]
 
-    def test_search_prints_json_of_the_agreed_shape(self, agent: Agent, capsys: Any) -> None:
+    def test_search_prints_json_as_the_api_answers_and_explain_takes_its_trace(
+        self, agent: Agent, capsys: Any
+    ) -> None:
         upload(agent, "iade.md", RETURNS)
         capsys.readouterr()
         call_command("search", "shop/help", "İade süresi kaç gün?", "--json", "--limit", "1")
         printed = json.loads(capsys.readouterr().out)
-        assert set(printed) == {"question", "trace", "evidence"}
-        names = "rank score semantic lexical similarity document uri heading page text"
-        assert list(printed["evidence"][0]) == names.split()
+        shape = {name for name, field in SearchAnswerSerializer().fields.items() if field.required}
+        assert set(printed) == shape
+        assert set(printed["evidence"][0]) == set(EvidenceSerializer().fields)
         assert len(printed["evidence"]) == 1
+        call_command("explain", printed["trace"])
+        assert "the same evidence in the same order" in capsys.readouterr().out
 
     def test_search_explains_the_whole_pool(self, agent: Agent, capsys: Any) -> None:
         upload(agent, "iade.md", RETURNS)

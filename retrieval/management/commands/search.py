@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from dolphy.errors import DolphyError
 from retrieval.retrieve import Retrieval, retrieve
-from retrieval.show import as_json, candidates_table, evidence_table, terminal
+from retrieval.serializers import answered, as_json
+from retrieval.show import candidates_table, evidence_table, terminal
 from retrieval.traces import record
 from tenants.models import Fusion
 from tenants.scope import agent_named
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=int, help="how many passages at most")
         parser.add_argument("--fusion", help=", ".join(Fusion.values))
         parser.add_argument("--explain", action="store_true", help="show the whole pool")
-        parser.add_argument("--json", action="store_true", help="print JSON")
+        parser.add_argument("--json", action="store_true", help="print JSON, as the API answers")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         except DolphyError as error:
             raise CommandError(f"{error.code}: {error.message}") from error
         if options["json"]:
-            self.stdout.write(as_json(found))
+            self.stdout.write(as_json(answered(found, trace, explain=options["explain"])))
             return
         self._show(found, str(trace.pk), explain=options["explain"])
 

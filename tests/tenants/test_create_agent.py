@@ -37,3 +37,28 @@ def test_a_bad_name_makes_nothing(db: None, name: str) -> None:
     with pytest.raises(CommandError):
         call_command("create_agent", name)
     assert not Tenant.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        *(("acme", "AGENT of 'acme' is wrong: It is missing"), ("/help", "TENANT of '/help'")),
+        *(("ACME help/x", "TENANT of 'ACME help/x'"), ("acme/my help", "AGENT of 'acme/my help'")),
+    ],
+)
+def test_a_bad_name_says_which_part_is_wrong(db: None, name: str, part: str) -> None:
+    with pytest.raises(CommandError, match="TENANT/AGENT") as refused:
+        call_command("create_agent", name)
+    assert part in str(refused.value)
+
+
+def test_another_language_for_an_agent_that_is_there_is_refused_and_its_own_is_said(
+    db: None,
+) -> None:
+    call_command("create_agent", "acme/help")
+    with pytest.raises(CommandError, match="no analyser for 'xx'"):
+        call_command("create_agent", "acme/help", "--language", "xx")
+    with pytest.raises(CommandError, match="acme/help is there already, in 'tr'"):
+        call_command("create_agent", "acme/help", "--language", "en")
+    call_command("create_agent", "acme/help", "--language", "tr")
+    assert Agent.objects.get().language == "tr"

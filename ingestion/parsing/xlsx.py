@@ -1,8 +1,11 @@
 """XLSX: each sheet as tables, values as a person sees them.
 
 openpyxl streams the cells, with the results that Excel stored for formulas. Numbers are written by
-their format: percent, dates, currency; Turkish style (35.000,50 TL) where the format is Turkish.
-Hidden sheets are left out and reported.
+their format: percent, dates, durations, currency; Turkish style (35.000,50 TL) where the format is
+Turkish. Hidden sheets are left out and reported.
+
+What is counted is cells that hold something. A sheet is as wide and as long as the last cell that
+somebody ever touched, often thousands of rows and columns from the others, and that is no text.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 
 from openpyxl import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
@@ -27,6 +30,9 @@ _DEFAULT_NAME = re.compile(r"^(?:sheet|sayfa|tabelle|feuil|sheet_)\s*\d*$", re.I
 _TURKISH = re.compile(r"41F|TL|₺")
 _LITERAL = re.compile(r'\[\$([^\]-]*)(?:-[^\]]*)?\]|"([^"]*)"|([€$₺£])|\\(.)')
 _DECIMALS = re.compile(r"0[.,](0+)")
+_TOTAL = re.compile(r"\[(h+|m+|s+)\]", re.I)  # in a duration's format: its largest unit
+_MAX_ROWS = 1_048_576  # of Excel; a row's number may claim any
+_SPARSE = 4  # a grid may have so many times the cells that may be filled
 
 
 def read_xlsx(data: bytes, limits: Limits) -> Reading:
@@ -52,7 +58,10 @@ def _read(workbook, limits: Limits) -> Reading:  # type: ignore[no-untyped-def] 
         if sheet.sheet_state != "visible":
             warnings.append(f'The hidden sheet "{fold(sheet.title)}" was left out.')
             continue
-        rows = list(_rows(sheet, budget))
+        rows, beyond = _grid(sheet, budget)
+        if beyond:
+            where = f'the sheet "{fold(sheet.title)}" beyond column {limits.max_columns}'
+            warnings.append(f"Cells of {where} were left out: {beyond:,}.")
         found = pairs_of_rows(rows)
         if found:
             pairs.extend(found.pairs)
@@ -68,7 +77,7 @@ def _read(workbook, limits: Limits) -> Reading:  # type: ignore[no-untyped-def] 
 
 
 class _Budget:
-    """Cells left to read in the whole workbook."""
+    """Filled cells left to read in the whole workbook."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -77,26 +86,45 @@ class _Budget:
 
     def spend(self, cells: int) -> None:
         self._left -= cells
-        if self._left < 0:
-            raise TooComplex(f"It has more than {self._limits.max_cells:,} cells.")
+        self._require(self._left >= 0)
         self._deadline.check()
+
+    def allow_grid(self, rows: int, columns: int) -> None:
+        """A few cells far apart would take a grid that nobody can hold."""
+        self._require(rows * columns <= _SPARSE * self._limits.max_cells)
+
+    def _require(self, fits: bool) -> None:
+        if not fits:
+            raise TooComplex(f"It has more than {self._limits.max_cells:,} cells.")
 
     @property
     def columns(self) -> int:
         return self._limits.max_columns
 
 
-def _rows(sheet, budget: _Budget) -> Iterator[list[str]]:  # type: ignore[no-untyped-def]
-    sheet.reset_dimensions()
-    empty = 0
-    for row in sheet.iter_rows(max_col=budget.columns):
-        budget.spend(len(row))
-        cells = [_shown(cell) for cell in row]
-        while cells and not cells[-1]:
-            cells.pop()
-        empty = 0 if cells else empty + 1
-        if empty <= 1:
-            yield cells
+def _grid(sheet, budget: _Budget) -> tuple[list[list[str]], int]:  # type: ignore[no-untyped-def]
+    """Its rows, several empty ones as one, without its empty columns; and the cells beyond."""
+    rows: list[dict[int, str]] = []
+    beyond = 0
+    for row in _rows(sheet, budget):
+        within = {column: text for column, text in row.items() if column < budget.columns}
+        beyond += len(row) - len(within)
+        if within or (rows and rows[-1]):
+            rows.append(within)
+    columns = sorted(set().union(*rows))
+    budget.allow_grid(len(rows), len(columns))
+    return [[row.get(column, "") for column in columns] if row else [] for row in rows], beyond
+
+
+def _rows(sheet, budget: _Budget) -> Iterator[dict[int, str]]:  # type: ignore[no-untyped-def]
+    """The filled cells of each row by their column, which counts from 0."""
+    sheet.reset_dimensions()  # what a file says of them may be wrong
+    for number, row in enumerate(sheet.iter_rows()):
+        if number >= _MAX_ROWS:
+            raise TooComplex(f"It has more than {_MAX_ROWS:,} rows.")
+        filled = [(column, cell) for column, cell in enumerate(row) if cell.value is not None]
+        budget.spend(len(filled))
+        yield {column: text for column, cell in filled if (text := _shown(cell))}
 
 
 def _shown(cell) -> str:  # type: ignore[no-untyped-def]
@@ -115,7 +143,24 @@ def _shown(cell) -> str:  # type: ignore[no-untyped-def]
         return value.strftime("%d.%m.%Y")
     if isinstance(value, time):
         return value.strftime("%H:%M")
+    if isinstance(value, timedelta):
+        return _duration(value, cell.number_format)
     return fold(str(value))
+
+
+def _duration(value: timedelta, number_format: str) -> str:
+    """As its format shows it: the largest unit in full, the smaller ones in two digits."""
+    largest = _TOTAL.search(number_format)
+    unit = largest.group(1)[0].lower() if largest else "h"
+    smaller = number_format[largest.end() :] if largest else ":mm:ss"
+    seconds = int(abs(value).total_seconds())
+    parts = {"h": [seconds // 3600], "m": [seconds // 60], "s": [seconds]}[unit]
+    if unit == "h" and "m" in smaller.lower():
+        parts.append(seconds // 60 % 60)
+    if unit != "s" and "s" in smaller.lower():
+        parts.append(seconds % 60)
+    sign = "-" if value < timedelta() else ""
+    return sign + ":".join([str(parts[0]), *(f"{part:02}" for part in parts[1:])])
 
 
 def _number(value: float, number_format: str) -> str:

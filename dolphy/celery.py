@@ -19,6 +19,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dolphy.settings")
 from django.conf import settings
 from django.db import close_old_connections
 
+from dolphy import stopping  # noqa: F401 - its signals
+
 DOCUMENTS, UPKEEP = "documents", "upkeep"
 
 app = Celery("dolphy")

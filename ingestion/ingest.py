@@ -7,7 +7,7 @@ one of two deliveries can; its file is parsed to blocks, cut into segments, anal
 and embedded outside any transaction; at the end the document's passages are swapped inside one.
 Until then the last good version answers. A fault of the document ends the job with the reason; a
 fault of the surroundings (the embedder or the database is away) puts it back into the queue, and a
-long job makes room between two batches for a tenant who waits.
+long job makes room between two batches for a tenant who waits, as it does when its worker ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
-from dolphy import embedding
+from dolphy import embedding, stopping
 from dolphy.errors import DolphyError, Unavailable
 from ingestion import files
 from ingestion.analyse import analyse_passage, count_surface_forms, normalise, words_of
@@ -192,10 +192,14 @@ def _analyse(
 
 
 def _at(job: IngestionJob, stage: str, done: int | None = None, total: int | None = None) -> None:
-    """Report; without numbers those of before hold. Raises `JobLost` when the job is not ours."""
+    """Report; without numbers those of before hold. Raises `JobLost` when the job is not ours, and
+    `GaveWay` when the worker is to end."""
     done, total = (job.done, job.total) if done is None or total is None else (done, total)
     if not job.progress(stage, done, total):
         raise JobLost
+    if stopping.asked() and job.hand_back():
+        logger.info("Job %s goes back into the queue: this worker ends", job.pk)
+        raise GaveWay
 
 
 def _fail(job: IngestionJob, error: DolphyError) -> None:

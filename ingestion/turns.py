@@ -25,7 +25,7 @@ _SERVED = """
 
 
 class GaveWay(Exception):
-    """The job is back in the queue, so that a tenant who waits is served."""
+    """The job is back in the queue: a tenant who waits is served, or the worker ends."""
 
 
 def claim() -> IngestionJob | None:

@@ -3,10 +3,10 @@
     start → robots → take pages from the frontier → fetch → settle → … → finish
 
 A slice lasts some seconds and is done by whoever holds the sync's lease; then the sync goes back
-into the queue, so a large website does not keep a worker from the uploads of others. Pages are
-fetched by a few threads and settled one after another in the order of the frontier, each in a
-transaction that also renews the lease: a worker that dies loses nothing but its unfinished pages,
-one whose sync was paused, cancelled or taken over stops at its next page.
+into the queue, so a large website does not keep a worker from the uploads of others, nor from
+ending. Pages are fetched by a few threads and settled one after another in the order of the
+frontier, each in a transaction that also renews the lease: a worker that dies loses nothing but its
+unfinished pages, one whose sync was paused, cancelled or taken over stops at its next page.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from django.db import DatabaseError
 from django.utils import timezone
 
+from dolphy import stopping
 from dolphy.errors import DolphyError, Unavailable
 from ingestion.crawl import frontier, robots
 from ingestion.crawl.accept import bytes_allowed
@@ -74,7 +75,7 @@ def _slice(walk: Walk, fetcher: Fetcher) -> float | None:
     end = time.monotonic() + SLICE_SECONDS
     wait = _begin(walk, fetcher)
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="fetch") as threads:
-        while not wait and time.monotonic() < end:
+        while not (wait or stopping.asked()) and time.monotonic() < end:
             pages = frontier.take(walk, _batch(walk))
             wait = _work(walk, pages, fetcher, threads)
             if may_learn(walk):

@@ -207,6 +207,10 @@ class IngestionJob(TenantOwned):
         """Back into the queue so that another tenant is served; what is done is kept."""
         return self._put_back(faults=0)
 
+    def hand_back(self) -> bool:
+        """Back into the queue because the worker ends; what is done is kept."""
+        return self._put_back()
+
     def _put_back(self, **fields: Any) -> bool:
         back = self._mine().update(
             state=self.State.QUEUED,

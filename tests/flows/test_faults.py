@@ -204,6 +204,38 @@ def test_a_worker_killed_in_any_stage(
     assert set(Counter(embedding_server.embedded).values()) == {1}  # no batch again
 
 
+@pytest.mark.parametrize("whole_group", [True, False])
+@pytest.mark.parametrize("pool", ["prefork", "solo"])
+def test_a_worker_that_is_asked_to_stop_hands_its_job_back(
+    agent: Agent,
+    workers: Workers,
+    embedding_server: EmbeddingServer,
+    pool: str,
+    whole_group: bool,
+) -> None:
+    embedding_server.delay = 0.5
+    jobs = upload(agent, 1)
+    workers.start(POOL=pool)
+    wait_for(lambda: len(embedding_server.embedded) >= BATCH, workers, "nothing is embedded")
+    worker = workers.running[0]
+    if whole_group:
+        os.killpg(worker.pid, signal.SIGTERM)  # as Ctrl-C of `up` does
+    else:
+        worker.terminate()  # as a container's end does
+    assert worker.wait(PATIENCE) == 0, workers.logs()
+    job = IngestionJob.objects.get()
+    assert (job.state, job.attempts, job.faults, job.lease) == (State.QUEUED, 0, 0, None)
+    assert job.not_before is None and job.error_code == ""
+    assert 0 < job.done < job.total == PARTS
+    assert "Traceback" not in workers.logs() and "Lost" not in workers.logs()
+
+    workers.start()  # finds the message that was left, without a sweep
+    ended = IngestionJob.objects.filter(state=State.SUCCEEDED, attempts=1)
+    wait_for(ended.exists, workers, "it is not done")
+    assert_whole(jobs, embedding_server)
+    assert set(Counter(embedding_server.embedded).values()) == {1}  # no batch again
+
+
 def test_workers_killed_again_and_again(
     agent: Agent, workers: Workers, embedding_server: EmbeddingServer
 ) -> None:

@@ -84,9 +84,10 @@ def main() -> None:
         if os.fork() == 0:
             stop_at(place)
             work(place)
-    if not os.environ["STOP_AT"]:
+    if os.environ["STOP_AT"]:
+        os.wait()
+    else:
         work("worker")
-    os.wait()
 
 
 def work(name: str) -> None:

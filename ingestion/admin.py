@@ -7,7 +7,10 @@ show.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
@@ -127,10 +130,8 @@ class DocumentAdmin(OfAnAgent):
     def its_passages(self, document: Document) -> str:
         if not document.passage_count:
             return "none"
-        there = reverse("admin:ingestion_passage_changelist")
-        return format_html(
-            '<a href="{}?document__id__exact={}">{}</a>', there, document.pk, document.passage_count
-        )
+        count = f"{document.passage_count:,}"
+        return _listed("ingestion_passage", count, document__id__exact=document.pk)
 
     @admin.display(description="the same text now stands in")
     def same_text_in(self, document: Document) -> str:
@@ -154,13 +155,12 @@ class DocumentAdmin(OfAnAgent):
 
     @admin.display(description="what was found when it was ingested")
     def what_was_found(self, document: Document) -> str:
-        rows = (
+        rows = [
             (name.replace("_", " "), _said(value))
             for name, value in document.report.items()
             if value is not None
-        )
-        table = format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", rows)
-        return format_html("<table>{}</table>", table) if table else "nothing yet"
+        ]
+        return _table(rows) or "nothing yet"
 
     @admin.display(description="state", ordering="state")
     def state_name(self, document: Document) -> str:
@@ -198,6 +198,28 @@ def _link(row: Any, text: object) -> str:
     """A link to a row's page in this admin."""
     name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
     return format_html('<a href="{}">{}</a>', reverse(name, args=[row.pk]), text)
+
+
+def _listed(rows: str, text: str, **narrowed: object) -> str:
+    """A link to the list of `rows`, an app and a model, narrowed to some of them."""
+    there = f"{reverse(f'admin:{rows}_changelist')}?{urlencode(narrowed)}"
+    return format_html('<a href="{}">{}</a>', there, text)
+
+
+def _table(rows: Sequence[tuple[object, object]]) -> str:
+    """Names and values, one a line; empty without any."""
+    lines = format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", rows)
+    return format_html("<table>{}</table>", lines) if rows else ""
+
+
+def folded(summary: str, value: object) -> str:
+    """JSON that opens when it is asked for."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
+    return format_html(
+        "<details><summary>{}</summary><pre>{}</pre></details>",
+        summary,
+        text,
+    )
 
 
 def _said(value: object) -> str:
@@ -268,20 +290,110 @@ class SpaceProbeAdmin(ReadOnly, admin.ModelAdmin):
 
 @admin.register(Website)
 class WebsiteAdmin(ReadOnly, OfAnAgent):
-    list_display = ("url", "tenant", "agent_slug")
+    list_display = ("url", "tenant", "agent_slug", "every_hours", "next_sync_at", "created_at")
     list_filter = ("tenant",)
     search_fields = ("url",)
+    exclude = ("boilerplate",)
+    readonly_fields = ("repeated", "its_syncs", "its_pages")
+
+    @admin.display(description="blocks left out because they repeat")
+    def repeated(self, website: Website) -> str:
+        rows = [(one["text"], f"{one['pages']:,} pages") for one in website.boilerplate]
+        return _table(rows) or "none"
+
+    @admin.display(description="syncs")
+    def its_syncs(self, website: Website) -> str:
+        return _listed("ingestion_sync", "the history of its syncs", website__id__exact=website.pk)
+
+    @admin.display(description="pages")
+    def its_pages(self, website: Website) -> str:
+        return _listed("ingestion_page", "its pages", website__id__exact=website.pk)
 
 
 @admin.register(Sync)
 class SyncAdmin(ReadOnly, OfAnAgent):
-    list_display = ("website", "number", "tenant", "agent_slug", "state")
-    list_filter = ("tenant", "state")
+    list_display = (
+        "title",
+        "tenant",
+        "agent_slug",
+        "state",
+        "finished_at",
+        "found",
+        "added",
+        "changed",
+        "gone",
+        "pages_failed",
+        "created_at",
+    )
+    list_filter = ("tenant", "state", "website")
     list_select_related = ("tenant", "agent", "website")
+    ordering = ("-created_at",)
+    fields = (
+        "its_website",
+        "tenant",
+        "agent",
+        "state",
+        "why",
+        "counts",
+        "its_pages",
+        "created_at",
+        "started_at",
+        "finished_at",
+        "robots_txt",
+    )
+    readonly_fields = ("its_website", "why", "counts", "its_pages", "robots_txt")
+
+    @admin.display(description="sync", ordering="number")
+    def title(self, sync: Sync) -> str:
+        return f"{sync.number} of {sync.website.url}"
+
+    @admin.display(description="pages failed")
+    def pages_failed(self, sync: Sync) -> int:
+        return sum(sync.failed.values())
+
+    @admin.display(description="website")
+    def its_website(self, sync: Sync) -> str:
+        return _link(sync.website, sync.website.url)
+
+    @admin.display
+    def why(self, sync: Sync) -> str:
+        said = [*sync.reasons, *filter(None, (sync.error_code, sync.error))]
+        return ", ".join(said) or "nothing went wrong"
+
+    @admin.display
+    def counts(self, sync: Sync) -> str:
+        """Each count, and those of `failed` and `skipped` by their code."""
+        rows: list[tuple[str, object]] = []
+        for name in Sync.COUNTS:
+            value = getattr(sync, name)
+            by_code = value if isinstance(value, dict) else {}
+            rows.append((name, f"{sum(by_code.values()) if by_code == value else value:,}"))
+            rows += [(f"{name}: {code}", f"{pages:,}") for code, pages in sorted(by_code.items())]
+        return _table(rows)
+
+    @admin.display(description="pages")
+    def its_pages(self, sync: Sync) -> str:
+        return _listed("ingestion_page", "of the website", website__id__exact=sync.website_id)
+
+    @admin.display(description="robots.txt")
+    def robots_txt(self, sync: Sync) -> str:
+        return folded("as it was read", sync.robots) if sync.robots else "not read"
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: Any,
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> Any:
+        context |= {"title": f"Sync {self.title(obj)}", "subtitle": None}
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 @admin.register(Page)
 class PageAdmin(ReadOnly, OfAnAgent):
-    list_display = ("url", "tenant", "agent_slug", "state", "seen")
-    list_filter = ("tenant", "state")
+    list_display = ("url", "tenant", "agent_slug", "kind", "state", "code", "status", "fetched_at")
+    list_filter = ("tenant", "state", "kind", "code", "website")
     search_fields = ("url",)

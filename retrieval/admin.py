@@ -8,7 +8,9 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from ingestion.admin import OfAnAgent, ReadOnly
+from ingestion.admin import OfAnAgent, ReadOnly, folded
+from ingestion.models import Passage
+from retrieval.fates import VERDICTS
 from retrieval.models import Trace
 
 
@@ -19,7 +21,29 @@ class TraceAdmin(ReadOnly, OfAnAgent):
     search_fields = ("question",)
     ordering = ("-created_at",)
     show_full_result_count = False
-    fields = ("question", "tenant", "agent", "created_at", "explained_by", "record")
+    fields = ("question", "tenant", "agent", "created_at", "explained_by", "embedded", "answers")
+    change_form_template = "retrieval/trace.html"
+
+    @admin.display(description="read as")
+    def embedded(self, trace: Trace) -> str:
+        return str(trace.record.get("embedded") or "as typed")
+
+    @admin.display(description="does the evidence answer?")
+    def answers(self, trace: Trace) -> str:
+        answers = trace.record.get("answering", {}).get("answers")
+        return {True: "yes", False: "no"}.get(answers, "not measured for this embedding space")
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: Any,
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> Any:
+        context |= explained(obj)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     @admin.display(description="explained by")
     def explained_by(self, trace: Trace) -> str:
@@ -34,3 +58,34 @@ class TraceAdmin(ReadOnly, OfAnAgent):
     @admin.display(description="question")
     def beginning(self, trace: Trace) -> str:
         return trace.question[:80]
+
+
+def explained(trace: Trace) -> dict[str, Any]:
+    """What `retrieval/trace.html` shows of a trace: as `manage.py explain`, with the headings."""
+    record = trace.record
+    candidates = record.get("candidates", [])
+    names = [root["root"] for root in record.get("roots", [])]
+    passages = Passage.objects.filter(
+        tenant=trace.tenant_id, agent=trace.agent_id, pk__in=[row["passage"] for row in candidates]
+    )
+    there = {passage.pk: passage for passage in passages.select_related("document")}
+    verdicts = {row["verdict"] for row in candidates}
+    return {
+        "candidates": [
+            {
+                **row,
+                "there": there.get(row["passage"]),
+                "words": ", ".join(names[number] for number in row["roots"]),
+            }
+            for row in candidates
+        ],
+        "verdicts": {name: said for name, said in VERDICTS.items() if name in verdicts},
+        "roots": record.get("roots", []),
+        "settings_of_trace": record.get("settings", {}),
+        "surroundings": {
+            name: record[name]
+            for name in ("space", "analyser", "route", "passages", "trust", "vector_from")
+            if name in record
+        },
+        "raw": folded("The whole record as JSON", record),
+    }

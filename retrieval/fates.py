@@ -19,6 +19,15 @@ _COPIED = (
 )
 Record = Mapping[str, Any]
 
+# In the order in which selection decides.
+VERDICTS = {
+    "kept": "is evidence",
+    "duplicate": "says word for word what a better candidate says, which stays",
+    "over_cap": "its document had given all the passages that its cap allows",
+    "filled": "over its document's cap, but is evidence because there was room",
+    "beyond_limit": "the evidence was full before its turn",
+}
+
 
 @dataclass(frozen=True)
 class Fate:

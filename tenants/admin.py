@@ -74,8 +74,31 @@ class MembershipAdmin(FixedTenant, admin.ModelAdmin):
     autocomplete_fields = ("user", "tenant")
 
 
+class AgentForm(forms.ModelForm):
+    class Meta:
+        model = Agent
+        fields = "__all__"  # noqa: DJ007  (staff may set all there is)
+        help_texts: ClassVar[dict[str, str]] = {
+            "slug": "The short name: commands call the agent TENANT/SLUG.",
+            "language": "Of its documents. Documents that are there must be ingested again after "
+            "a change.",
+            "fusion": "How the branches become one order. A search may name another one.",
+            "semantic_weight": "The share of meaning in the score, 0 to 1. Empty: as measured for "
+            "the embedding space, else 0.8. Set both weights or none.",
+            "lexical_weight": "The share of words in the score, 0 to 1. Empty: as measured for "
+            "the embedding space, else 0.2.",
+            "semantic_depth": "How many of the nearest passages come into the pool, 1 to 200.",
+            "lexical_depth": "How many passages come into the pool by their words, 0 to 200.",
+            "evidence_limit": "How many passages a search gives when it does not say, 1 to 50.",
+            "document_cap": "How many passages of one document become evidence at most, while "
+            "there are others.",
+            "strongest_document_cap": "The same for the document of the first passage; not less.",
+        }
+
+
 @admin.register(Agent)
 class AgentAdmin(FixedTenant, NeverDeleted, admin.ModelAdmin):
+    form = AgentForm
     list_display = ("slug", "tenant", "name", "language", "fusion", "created_at")
     list_filter = ("tenant", "language", "fusion")
     list_select_related = ("tenant",)

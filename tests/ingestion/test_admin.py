@@ -50,3 +50,33 @@ def test_the_admin_says_why_a_document_failed_and_leads_to_its_job(
     assert f"/admin/ingestion/passage/?document__id__exact={document.pk}" in page
     passages = staff.get(f"/admin/ingestion/passage/?document__id__exact={document.pk}")
     assert passages.status_code == 200 and "1 passage" in passages.content.decode()
+
+
+def test_a_sync_is_shown_with_a_title_and_its_counts_by_code(acme: World, staff: Client) -> None:
+    sync = acme.sync
+    sync.failed, sync.skipped, sync.found = {"http_404": 2, "timeout": 1}, {}, 1040
+    sync.robots = {"status": 200}
+    sync.save()
+    page = staff.get(f"/admin/ingestion/sync/{sync.pk}/change/").content.decode()
+    assert f"<h1>Sync {sync.number} of {sync.website.url}</h1>" in page
+    for name, count in (("found", "1,040"), ("failed", "3"), ("failed: http_404", "2")):
+        assert f"<th>{name}</th><td>{count}</td>" in page
+    assert "<th>skipped</th><td>0</td>" in page
+    assert "<details>" in page
+    listed = staff.get("/admin/ingestion/sync/").content.decode()
+    assert 'field-pages_failed">3<' in listed
+
+
+def test_a_website_leads_to_its_syncs_and_pages(acme: World, staff: Client) -> None:
+    website = acme.website
+    website.boilerplate = [{"text": "<b>Menü</b>", "pages": 12}]
+    website.save()
+    page = staff.get(f"/admin/ingestion/website/{website.pk}/change/").content.decode()
+    assert "<th>&lt;b&gt;Menü&lt;/b&gt;</th><td>12 pages</td>" in page
+    for rows in ("sync", "page"):
+        address = f"/admin/ingestion/{rows}/?website__id__exact={website.pk}"
+        assert address in page and staff.get(address).status_code == 200
+
+
+def test_the_admin_begins_with_a_way_to_the_backends_health(staff: Client) -> None:
+    assert 'href="/backend-health"' in staff.get("/admin/").content.decode()

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from dolphy.errors import DolphyError, NotFound
 from ingestion.models import Document
-from retrieval.fates import Fate, fates, ordinal
+from retrieval.fates import VERDICTS, Fate, fates, ordinal
 from retrieval.models import Trace
 from retrieval.replay import DEEPEST, Replay, reach, replay
 from retrieval.show import candidates_table
@@ -50,6 +50,8 @@ class Command(BaseCommand):
         console.print(f"{trace.agent} · {trace.created_at:%F %T} UTC · {record.get('space')}")
         console.print(_said(record["settings"]), highlight=False)
         console.print(candidates_table(record))
+        for line in _verdicts(record):
+            console.print(line, style="dim", highlight=False)
         if ended is not None:
             console.rule("Where it ended")
             for line in ended["lines"]:
@@ -138,6 +140,12 @@ def _verdict(again: Again) -> list[str]:
     order = "the same evidence in the same order" if again.same_evidence else "other evidence"
     pool = "" if again.same_pool else ", from another pool"
     return [f"It finds {order}{pool}.", *again.differences]
+
+
+def _verdicts(record: dict[str, Any]) -> list[str]:
+    """What the verdicts that stand in the table mean."""
+    there = {row["verdict"] for row in record["candidates"]}
+    return [f"{name}: {meaning}" for name, meaning in VERDICTS.items() if name in there]
 
 
 def _said(settings: dict[str, Any]) -> str:

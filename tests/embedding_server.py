@@ -19,6 +19,7 @@ import json
 import re
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -42,6 +43,17 @@ class Fault(Enum):
     BAD_REQUEST = "400"
     HANG = "no answer until the server is closed"
     EVERY_THIRD = "each third request gets a 500"
+    DRIP = "the body comes a byte now and then"
+    DRIP_HEADERS = "so do the headers"
+    ENDLESS = "the body comes fast and never ends"
+
+
+# What follows the status line, and what is then written again and again.
+DRIPPED = {
+    Fault.DRIP: (b"Content-Length: 1000000000000\r\n\r\n", b" "),
+    Fault.DRIP_HEADERS: (b"X-Slow: ", b"x"),
+    Fault.ENDLESS: (b"Content-Length: 1000000000000\r\n\r\n", b" " * 1_000_000),
+}
 
 
 class EmbeddingServer:
@@ -51,6 +63,8 @@ class EmbeddingServer:
     def __init__(self, *, delay: float = 0.0) -> None:
         self.fault = Fault.NONE
         self.weights: str | None = None
+        self.body: bytes | None = None  # what a good answer consists of instead
+        self.usage: dict[str, Any] = {}  # what it says of its cost instead
         self.delay = delay
         self.retry_after = 1
         self.dimensions: dict[str, int] = {}
@@ -129,7 +143,14 @@ class EmbeddingServer:
         with self._lock:
             embedded += texts
         tokens = sum(len(text.split()) for text in texts)
-        return 200, {}, _answer(asked["model"], rows, tokens)
+        answer = _answer(asked["model"], rows, tokens)
+        return 200, {}, {**answer, "usage": {**answer["usage"], **self.usage}}
+
+    def drip(self, write: Callable[[bytes], object], data: bytes) -> None:
+        """Write a byte now and then until nobody listens or the server is closed."""
+        with suppress(OSError):
+            while not self._closed.wait(0.02):
+                write(data)
 
     def _vectors(self, model: str, texts: list[str]) -> list[list[float]]:
         width = self.dimensions.get(model, DIMENSIONS)
@@ -178,6 +199,14 @@ def _handler(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             status, headers, body = server.answer(asked)
             data = json.dumps(body).encode()
+            if status == 200 and server.body is not None:
+                data = server.body
+            if server.fault in DRIPPED:
+                start, drop = DRIPPED[server.fault]
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n" + start)
+                server.drip(self.wfile.write, drop)
+                self.close_connection = True
+                return
             self.send_response(status)
             for name, value in {**headers, "Content-Type": "application/json"}.items():
                 self.send_header(name, value)

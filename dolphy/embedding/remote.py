@@ -3,6 +3,8 @@
 A request is bounded by items and by tokens (APIs cap both). The client repeats 429, 5xx and
 timeouts with jitter and waits as long as Retry-After says, up to two minutes; what still fails
 then, or should wait longer, is `EmbedderUnavailable`, and the job that needed it comes back later.
+So is an answer that never ends or that is none (`bounded.py`): it says something of the endpoint's
+moment and nothing of the texts. Vectors that cannot be right are refused at once.
 
 An endpoint that refuses a request refuses all of it for the sake of one text. Such a request is
 halved until the text is alone, so that the others keep their vectors; when several are refused and
@@ -11,14 +13,16 @@ none was accepted, a plain word is tried, and if that is refused too it is not t
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import openai
-from openai import DefaultHttpxClient
 
 from dolphy.embedding import meter
+from dolphy.embedding.bounded import BoundedClient, NoAnswer
 from dolphy.embedding.space import (
     BadVectors,
     EmbedderUnavailable,
@@ -31,8 +35,10 @@ from dolphy.embedding.space import (
 REQUEST_TOKENS = 100_000
 REQUEST_TEXTS = 64
 REFUSALS_BEFORE_DOUBT = 4
+ANSWER_BYTES = 64 * 1024 * 1024  # five times what 64 vectors of 8,000 numbers are written with
 PLAIN_WORD = "word"
 TRIES, TRIES_FOR_A_QUESTION = 5, 2  # somebody waits for a question's answer
+_NO_VECTORS = (AttributeError, TypeError, ValueError, OverflowError)
 REFUSED = {400, 413, 422}  # statuses that are about the texts, or about how many they are
 
 
@@ -51,13 +57,20 @@ class RemoteEmbedder:
         max_tokens: int = 8000,
         request_tokens: int = REQUEST_TOKENS,
         timeout: float = 30.0,
+        total: float = 60.0,
     ) -> None:
+        """Seconds: `timeout` for the next byte of an answer, `total` for all of a request."""
         self._client = openai.OpenAI(
             base_url=base_url,
             api_key=api_key or "none",
             timeout=timeout,
             max_retries=TRIES - 1,
-            http_client=DefaultHttpxClient(event_hooks={"request": [_count_request]}),
+            http_client=BoundedClient(
+                seconds=total,
+                size=ANSWER_BYTES,
+                check=_require_rows,
+                event_hooks={"request": [_count_request]},
+            ),
         )
         self._for_questions = self._client.with_options(max_retries=TRIES_FOR_A_QUESTION - 1)
         self._request_tokens = request_tokens
@@ -106,12 +119,15 @@ class RemoteEmbedder:
             raise self._unavailable(error, error.response.headers) from error
         except openai.OpenAIError as error:
             raise self._unavailable(error) from error
-        meter.count(tokens=_billed(answer) or sum(map(self.count_tokens, texts)))
+        except _NO_VECTORS as error:  # openai makes its own values of the answer's first
+            raise BadVectors(f"{self.space} returned something that is no vectors.") from error
+        meter.count(tokens=_billed(answer, sum(map(self.count_tokens, texts))))
         return checked(self._vectors(answer, len(texts)), self.space, len(texts))
 
     def _unavailable(self, error: openai.OpenAIError, headers: Any = None) -> EmbedderUnavailable:
         status = getattr(error, "status_code", None)
-        what = f"{type(error).__name__} ({status})" if status else type(error).__name__
+        why = status or (error.__cause__ if isinstance(error.__cause__, NoAnswer) else None)
+        what = f"{type(error).__name__} ({why})" if why else type(error).__name__
         return EmbedderUnavailable(f"{self.space}: {what}.", wait=_seconds(headers))
 
     def _vectors(self, answer: Any, count: int) -> Vectors:
@@ -120,7 +136,7 @@ class RemoteEmbedder:
             if [row.index for row in rows] != list(range(count)):
                 raise BadVectors(f"{self.space} answered for other texts than it was given.")
             return np.array([row.embedding for row in rows], dtype=np.float32)
-        except (AttributeError, TypeError, ValueError) as error:
+        except _NO_VECTORS as error:
             raise BadVectors(f"{self.space} returned something that is no vectors.") from error
 
 
@@ -173,15 +189,29 @@ def _count_request(request: object) -> None:
     meter.count(requests=1)
 
 
-def _billed(answer: Any) -> int:
-    """Tokens as the endpoint counts them; 0 when it does not say."""
-    usage = getattr(answer, "usage", None)
-    return int(getattr(usage, "total_tokens", 0) or 0)
+def _require_rows(body: bytes) -> None:
+    """ValueError when this is no answer about embeddings, good ones or bad."""
+    answer = json.loads(body)
+    rows = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(rows, list) or not all(_is_row(row) for row in rows):
+        raise ValueError("no embeddings in it")
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, dict) and "embedding" in row
+
+
+def _billed(answer: Any, estimate: int) -> int:
+    """Tokens as the endpoint counts them; our `estimate` when it does not say or talks nonsense."""
+    billed = getattr(getattr(answer, "usage", None), "total_tokens", None)
+    # The estimate is two bytes a token, and no vocabulary has tokens of much less than one.
+    return billed if type(billed) is int and 0 < billed <= 4 * estimate else estimate
 
 
 def _seconds(headers: Any) -> float:
     """How long the endpoint asks to be left alone; 0 when it does not say in seconds."""
     try:
-        return max(0.0, float((headers or {}).get("retry-after", 0)))
+        seconds = float((headers or {}).get("retry-after", 0))
     except ValueError:
         return 0.0
+    return max(0.0, seconds) if math.isfinite(seconds) else 0.0

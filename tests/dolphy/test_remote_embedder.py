@@ -10,7 +10,7 @@ import pytest
 
 from dolphy.embedding import BadVectors, EmbedderUnavailable, TextsRefused
 from dolphy.embedding.meter import metered
-from dolphy.embedding.remote import PLAIN_WORD, TRIES, RemoteEmbedder
+from dolphy.embedding.remote import PLAIN_WORD, TRIES, TRIES_FOR_A_QUESTION, RemoteEmbedder
 from tests.embedding_server import DIMENSIONS, MODEL, EmbeddingServer, Fault, vector_of
 
 
@@ -115,6 +115,81 @@ def test_an_endpoint_that_hangs_is_unavailable(server: EmbeddingServer, slept: l
     with pytest.raises(EmbedderUnavailable, match="APITimeoutError"):
         embedder(server, timeout=0.1).embed_passages(["metin"])
     assert len(server.requests) == TRIES
+
+
+@pytest.mark.parametrize("fault", [Fault.DRIP, Fault.DRIP_HEADERS])
+def test_an_endpoint_that_drips_is_unavailable(
+    server: EmbeddingServer, slept: list[float], fault: Fault
+) -> None:
+    one = embedder(server, total=0.2)
+    server.fault = fault
+    with pytest.raises(EmbedderUnavailable, match="APITimeoutError"):
+        one.embed_passages(["metin"])
+    assert (len(server.requests), len(slept)) == (TRIES, TRIES - 1)
+    with pytest.raises(EmbedderUnavailable, match="APITimeoutError"):
+        one.embed_question("soru")
+    assert len(server.requests) == TRIES + TRIES_FOR_A_QUESTION
+
+    server.fault = Fault.NONE
+    assert one.embed_passages(["metin"]).shape == (1, DIMENSIONS)
+
+
+def test_an_answer_without_end_is_not_read_to_it(
+    server: EmbeddingServer, slept: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dolphy.embedding.remote.ANSWER_BYTES", 3_000_000)
+    server.fault = Fault.ENDLESS
+    with pytest.raises(EmbedderUnavailable, match="over 3,000,000 bytes"):
+        embedder(server).embed_question("soru")
+
+
+NO_ANSWERS = {
+    "a page": b"<html><body>502 Bad Gateway</body></html>",
+    "cut off": b'{"object": "list", "data": [{"embedding": [0.1,',
+    "nothing": b"",
+    "no utf-8": b'{"data": "\xff\xfe"}',
+    "an error": b'{"error": {"message": "overloaded"}}',
+    "a list": b"[]",
+    "no rows": b'{"data": null}',
+    "rows of nothing": b'{"data": [{}, 3]}',
+    "too deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("body", NO_ANSWERS.values(), ids=NO_ANSWERS)
+def test_what_is_no_answer_about_embeddings_passes(
+    server: EmbeddingServer, slept: list[float], body: bytes
+) -> None:
+    def recover(texts: list[str]) -> None:
+        server.body = body if len(server.requests) < 3 else None
+
+    server.before_answer = recover
+    assert embedder(server).embed_passages(["metin"]).shape == (1, DIMENSIONS)
+    assert len(slept) == 2
+
+    server.before_answer, server.body = lambda texts: None, body
+    with pytest.raises(EmbedderUnavailable, match="APIConnectionError"):
+        embedder(server).embed_question("soru")
+
+
+def test_numbers_that_no_float_holds_are_refused(server: EmbeddingServer) -> None:
+    number = b"1" + b"0" * 400
+    server.body = b'{"data": [{"index": 0, "embedding": [' + number + b"]}]}"
+    with pytest.raises(BadVectors):
+        embedder(server).embed_passages(["metin"])
+
+
+@pytest.mark.parametrize(
+    "tokens", ["many", float("nan"), float("inf"), 10**30, -5, 0, 2.5, True, None, [], "7"]
+)
+def test_a_cost_that_cannot_be_is_replaced_by_our_estimate(
+    server: EmbeddingServer, tokens: object
+) -> None:
+    server.usage = {"total_tokens": tokens}
+    one = embedder(server)
+    with metered() as use:
+        one.embed_passages(["iki kelime", "bir"])
+    assert use.tokens == one.count_tokens("iki kelime") + one.count_tokens("bir")
 
 
 def test_an_endpoint_that_is_gone_is_unavailable(slept: list[float]) -> None:

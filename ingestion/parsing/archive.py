@@ -8,11 +8,9 @@ skipped and archives inside archives are refused; member names are reduced to sa
 
 from __future__ import annotations
 
-import io
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from xml.etree.ElementTree import ParseError
@@ -20,6 +18,7 @@ from xml.etree.ElementTree import ParseError
 from lxml import etree
 
 from .clean import fold
+from .directory import FAILURES, open_zip
 from .errors import BrokenFile, ParsingError, PasswordProtected, TooComplex
 from .limits import MEGABYTE, Limits
 
@@ -32,18 +31,9 @@ _ARCHIVE_STARTS = (b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!")
 _SUSPECT_SIZE = 10 * MEGABYTE
 _LONGEST_NAME = 200
 
-_FAILURES = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    OSError,
-    ValueError,
-)
 # What libraries that read packages raise when a part is missing or says what it cannot say.
 PACKAGE_FAILURES = (
-    *_FAILURES,
+    *FAILURES,
     etree.XMLSyntaxError,
     ParseError,
     LookupError,
@@ -58,8 +48,8 @@ class Package:
 
     def __init__(self, data: bytes, limits: Limits) -> None:
         try:
-            self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except _FAILURES as error:
+            self._zip = open_zip(data, limits.max_archive_members)
+        except FAILURES as error:
             raise BrokenFile() from error
         self._limits = limits
         self.entries = self._zip.infolist()
@@ -75,7 +65,7 @@ class Package:
             return self._zip.read(name)
         except KeyError as error:
             raise BrokenFile("A part of it is missing.") from error
-        except _FAILURES as error:
+        except FAILURES as error:
             raise BrokenFile() from error
 
     def read_xml(self, name: str) -> bytes:
@@ -93,8 +83,6 @@ class Package:
 
     def _check(self) -> None:
         limits = self._limits
-        if len(self.entries) > limits.max_archive_members:
-            raise TooComplex(f"It holds more than {limits.max_archive_members:,} files.")
         if any(entry.flag_bits & _ENCRYPTED for entry in self.entries):
             raise PasswordProtected()
         sizes = [entry.file_size for entry in self.entries]
@@ -132,12 +120,11 @@ def members_or_reasons(
     Raises what is wrong with the archive as a whole.
     """
     package = Package(data, limits)
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for entry in package.entries:
         name = safe_name(_stored_name(entry))
         if _is_document(entry) and name:
             unique = _unique(name, seen)
-            seen.add(unique)
             yield unique, _content(package, entry, name)
 
 
@@ -183,16 +170,20 @@ def _is_archive(content: bytes) -> bool:
     if not content.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return False
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as inner:
+        with open_zip(content) as inner:
             names = set(inner.namelist())
-    except _FAILURES:
+    except TooComplex:
+        return True
+    except FAILURES:
         return False
     return not names & {"mimetype", "[Content_Types].xml"}
 
 
-def _unique(name: str, seen: set[str]) -> str:
-    path = PurePosixPath(name)
-    candidate, number = name, 2
+def _unique(name: str, seen: dict[str, int]) -> str:
+    """The name, or `a (2).txt` for one that came before; `seen` counts them."""
+    path, candidate = PurePosixPath(name), name
     while candidate in seen:
-        candidate, number = str(path.with_name(f"{path.stem} ({number}){path.suffix}")), number + 1
+        seen[name] += 1
+        candidate = str(path.with_name(f"{path.stem} ({seen[name]}){path.suffix}"))
+    seen[candidate] = 1
     return candidate

@@ -6,6 +6,7 @@ Nothing is repaired: a guess would be quoted to customers as the business's own 
 - UTF-8 read as a Windows charset ("sipariÅŸ", "Ã¼cret"),
 - windows-1254 read as windows-1252 ("sipariþ", "daðýtým"), unless the text has the vowels of
   Icelandic or Czech, where these letters are at home,
+- UTF-8 read as an MS-DOS code page ("sipari┼ş", "├╝cret"), and not the lines of a drawn table,
 - signs and question marks inside words ("da§it", "ma?aza"),
 - longer words without a vowel, which is what a font with shifted codes yields ("VLSDULV").
 
@@ -24,10 +25,16 @@ _FEW, _SHORT, _ENOUGH = 5, 10, 100
 
 _LOST = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _UTF8_AS_WINDOWS = re.compile("[ÃÄÅÂ][\x80-\xbfŒœŠšŸŽžƒˆ˜–—‘’‚“”„†‡•…‰‹›€™ŞşİıĞğ]|â€.?|ï»¿")
+# The first byte of a letter is a line or a corner there. Drawings have none of them right behind a
+# word, then another letter or a corner that cannot follow.
+_UTF8_AS_DOS = re.compile(
+    r"(?<=[^\W\d_])(?:[┬├┼](?:[^\W\d_]|[£©¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐¢¥º¿])|─(?:[^\W\d_]|[░▒▓º¿]))+"
+    "|[├┼][╝╢╖╣║╗£º]|─[░▒]"
+)
 _TURKISH_AS_WESTERN = re.compile("(?<=[^\\W\\d_])[þðýÞÐÝ]|[þðýÞÐÝ](?=[^\\W\\d_])")
 _AT_HOME = re.compile("[æáúóíůěřÁÚÓÍ]")
 _SIGN_INSIDE = re.compile(
-    "(?<=[^\\W\\d_])[§¦¨¤¶¬¼½¾¿¡±®©‡†‰](?=[^\\W\\d_])"
+    "(?<=[^\\W\\d_])[§¦¨¤¶¬¼½¾¿¡±®©‡†‰■÷≡ⁿ▌▐▄╨╓╟](?=[^\\W\\d_])"
     # A question mark before a capital is one whose space was forgotten.
     "|(?<=[^\\W\\d_])\\?(?=[a-zçğıöşü])"
 )
@@ -49,6 +56,7 @@ def garble_ratio(text: str) -> float:
 
 def _marks(text: str, prose: str) -> int:
     wrong = len(_LOST.findall(text)) + sum(map(len, _UTF8_AS_WINDOWS.findall(text)))
+    wrong += sum(map(len, _UTF8_AS_DOS.findall(text)))
     if not text.isascii() and not _AT_HOME.search(text):
         wrong += len(_TURKISH_AS_WESTERN.findall(text))
     return wrong + len(_SIGN_INSIDE.findall(prose))

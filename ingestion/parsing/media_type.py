@@ -2,17 +2,20 @@
 
 A PDF named .docx is a PDF; a picture named .txt is refused. ZIP packages are told apart by what
 they contain. Old binary Office files and other known kinds are refused by name, with the way out.
+
+This runs where uploads are received, so it costs little whatever it is shown: text is judged by its
+first 64 KB, in time that grows with them, and a ZIP by a directory of bounded size.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
+from itertools import islice
 from pathlib import PurePosixPath
 
 from .charset import decode
+from .directory import FAILURES, open_zip
 from .errors import BrokenFile, EmptyFile, PasswordProtected, UnsupportedMediaType
 
 TEXT = "text/plain"
@@ -54,21 +57,22 @@ _REFUSED = (
     (b"SQLite format 3", "It is a database."),
 )
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_HTML_START = re.compile(
-    r"\s*(<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S
-)
-_HTML_TAGS = re.compile(r"<(p|div|h[1-6]|ul|table|article|section|main|title)\b[^>]*>", re.I)
+_HTML_START = re.compile(r"<(!doctype\s+html|html|head|body)\b", re.I)
+_HTML_BEFORE = (("<?xml", ">"), ("<!--", "-->"))
+_HTML_TAGS = re.compile(r"<(p|div|h[1-6]|ul|table|article|section|main|title)\b[^<>]*>", re.I)
 _MAIL_HEADER = re.compile(
     r"^(from|to|subject|date|mime-version|received|message-id|return-path|delivered-to):", re.I
 )
 _MARKDOWN_SIGNS = (
     re.compile(r"^#{1,6} \S", re.M),
     re.compile(r"^(```|~~~)", re.M),
-    re.compile(r"\[[^\]\n]+\]\([^)\s]+\)"),
-    re.compile(r"^\|.*\|\s*\n\|[\s:|-]+\|\s*$", re.M),
+    re.compile(r"\[[^\[\]\n]+\]\([^()\s]+[()]"),
+    re.compile(r"^\|.*\|[ \t]*+\r?\n\|[ \t:|-]+\|[ \t\r]*$", re.M),
     re.compile(r"\*\*\S[^*\n]*\*\*"),
 )
+_NOT_BLANK = re.compile(r"\S")
 _SAMPLE = 64 * 1024
+_LONGEST_ESCAPE = 6  # \u0131
 
 
 def detect_media_type(data: bytes, name: str = "") -> str:
@@ -93,14 +97,14 @@ def detect_media_type(data: bytes, name: str = "") -> str:
 def _package(data: bytes) -> str:
     """The kind of a ZIP package, by its main part."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as package:
+        with open_zip(data) as package:
             names = set(package.namelist())
             kind = (
                 package.read("mimetype")[:100].decode("ascii", "replace").strip()
                 if ("mimetype" in names and package.getinfo("mimetype").file_size < 1000)
                 else ""
             )
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+    except FAILURES as error:
         raise BrokenFile() from error
     if kind in (ODT, EPUB):
         return kind
@@ -129,23 +133,29 @@ def _text(data: bytes, name: str) -> str:
 
 
 def _printable(sample: bytes) -> bool:
-    """Whether bytes are text in some charset: hardly any control characters once decoded."""
+    """Whether bytes are text in some charset: hardly any control characters once decoded.
+
+    A few NULs are no more than that, nor are those that fill up a file.
+    """
     text, charset = decode(sample)
-    controls = sum(text.count(chr(code)) for code in (*range(9), *range(14, 32), 127))
-    if charset == "utf-8" and controls == 0:
+    text = text.rstrip("\0")
+    nuls = text.count("\0")
+    controls = sum(text.count(chr(code)) for code in (*range(1, 9), *range(14, 32), 127))
+    if charset == "utf-8" and controls == nuls == 0:
         return True
     strange = text.count("\ufffd") + sum("\x80" <= c <= "\x9f" for c in text)
-    return controls <= 0.001 * len(text) and strange <= 0.1 * len(text)
+    few = 0.001 * len(text)
+    return controls <= few and nuls <= max(1, 10 * few) and strange <= 100 * few
 
 
 def _text_kind(data: bytes, name: str) -> str:
-    text = decode(data[:_SAMPLE])[0].lstrip("\ufeff")
+    text = decode(data[:_SAMPLE])[0].lstrip("\ufeff").replace("\0", "")
     hint = _BY_EXTENSION.get(PurePosixPath(name.replace("\\", "/")).suffix.lower())
-    if _HTML_START.match(text):
+    if _starts_as_html(text):
         return HTML
     if hint in (HTML, MARKDOWN, CSV):
         return hint
-    if hint == JSON or _is_json(data, text):
+    if hint == JSON or _is_json(text, is_cut=len(data) > _SAMPLE):
         return JSON
     if _is_mail(text):
         return EML
@@ -155,16 +165,38 @@ def _text_kind(data: bytes, name: str) -> str:
 
 
 def _unnamed(text: str) -> str:
-    if len(_HTML_TAGS.findall(text)) >= 3:
+    if len(list(islice(_HTML_TAGS.finditer(text), 3))) == 3:
         return HTML
     return MARKDOWN if sum(bool(sign.search(text)) for sign in _MARKDOWN_SIGNS) >= 2 else TEXT
 
 
-def _is_json(data: bytes, text: str) -> bool:
+def _starts_as_html(text: str) -> bool:
+    """Whether a page begins here, perhaps after a declaration and comments."""
+    text = text.lstrip()
+    place = 0
+    while before := next((b for b in _HTML_BEFORE if text.startswith(b[0], place)), None):
+        end = text.find(before[1], place)
+        if end < 0:
+            return False
+        place = _after_blanks(text, end + len(before[1]))
+    return bool(_HTML_START.match(text, place))
+
+
+def _after_blanks(text: str, place: int) -> int:
+    found = _NOT_BLANK.search(text, place)
+    return found.start() if found else len(text)
+
+
+def _is_json(text: str, *, is_cut: bool) -> bool:
+    """Whether this is JSON, or begins one that goes on where it was cut."""
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:
-        json.loads(decode(data)[0])
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        # What is missing is missing at the end; of a text cut in two its start is named.
+        at_end = error.pos >= len(text) - _LONGEST_ESCAPE or error.msg.startswith("Unterminated")
+        return is_cut and at_end
     except (ValueError, RecursionError):
         return False
     return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .blocks import Block, BlockKind, QuestionAnswer, Reading
@@ -20,7 +20,7 @@ from .limits import Limits
 
 _QUESTIONS = words("question questions soru sorular q query başlık_soru")
 _ANSWERS = words("answer answers cevap cevaplar yanıt yanıtlar yanit a response")
-_MARKUP = re.compile(r"</?(?:p|br|ul|ol|li|b|strong|a|div|span|em|i|h\d)\b[^>]*>", re.I)
+_MARKUP = re.compile(r"</?(?:p|br|ul|ol|li|b|strong|a|div|span|em|i|h\d)\b[^<>]*>", re.I)
 _MAX_DEPTH = 4
 _ROWS_NAMED = 10
 
@@ -31,7 +31,7 @@ def read_json(data: bytes, limits: Limits) -> Reading:
     if len(text) > limits.max_characters:
         raise TooComplex(f"It holds more than {limits.max_characters:,} characters.")
     try:
-        found = list(_pairs_in(json.loads(text), 0))
+        found = list(_pairs_in(json.loads(text.replace("\0", "")), 0))
     except (ValueError, RecursionError) as error:
         raise BrokenFile("It is not valid JSON.") from error
     if not found:
@@ -65,8 +65,8 @@ def pairs_of_rows(rows: Sequence[Sequence[str]]) -> PairRows | None:
     columns = columns_of_pairs(rows[0]) if rows else None
     if columns is None:
         return None
-    named = [i for i, name in enumerate(rows[0]) if fold(name)]
-    others = [fold(rows[0][i]) for i in named if i not in columns and _is_filled(rows[1:], i)]
+    named = {i: name for i, cell in enumerate(rows[0]) if (name := fold(cell))}
+    others = [name for i, name in named.items() if i not in columns and _is_filled(rows[1:], i)]
     pairs: list[QuestionAnswer] = []
     blocks: list[Block] = []
     alone, unanswered = [], []
@@ -94,7 +94,7 @@ def _is_filled(rows: Sequence[Sequence[str]], column: int) -> bool:
     return any(_cell(row, column) for row in rows)
 
 
-def _beside(row: Sequence[str], named: Sequence[int]) -> Iterator[str]:
+def _beside(row: Sequence[str], named: Collection[int]) -> Iterator[str]:
     """The texts of columns that have no name."""
     return (cell.strip() for i, cell in enumerate(row) if i not in named and cell.strip())
 

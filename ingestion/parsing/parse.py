@@ -7,6 +7,7 @@ pass empty or garbled text.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from . import media_type as kinds
@@ -52,6 +53,7 @@ READERS: dict[str, Reader] = {
 }
 # Those whose pages take long enough to be told of one by one.
 PAGED: dict[str, PagedReader] = {kinds.PDF: read_pdf}
+_PLAIN = frozenset({kinds.TEXT, kinds.MARKDOWN, kinds.HTML, kinds.CSV, kinds.JSON})
 _SAMPLE = 400_000
 
 
@@ -77,9 +79,17 @@ def parse(
         )
     paged = PAGED.get(kind)
     reading = paged(data, limits, progress) if paged else reader(data, limits)
+    if kind in _PLAIN and (nuls := _stray_nuls(data, reading)):
+        reading = replace(reading, warnings=(*reading.warnings, nuls))
     report = _report(reading, kind)
     _judge(reading, report, limits)
     return ParsedDocument(_title(reading, name, kind), reading.blocks, report, reading.pairs)
+
+
+def _stray_nuls(data: bytes, reading: Reading) -> str:
+    """What is said of NUL characters that were left out; UTF-16 has NULs of its own."""
+    nuls = 0 if (reading.charset or "").startswith(("utf-16", "utf-32")) else data.count(0)
+    return f"Damaged characters (NUL) were left out: {nuls:,}." if nuls else ""
 
 
 def _report(reading: Reading, kind: str) -> Report:

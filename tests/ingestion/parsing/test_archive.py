@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
+import warnings
 import zipfile
 
 import pytest
@@ -14,10 +16,12 @@ from ingestion.parsing import (
     PasswordProtected,
     TooComplex,
     UnsupportedMediaType,
+    detect_media_type,
     members,
     parse,
 )
 from ingestion.parsing.archive import safe_name
+from ingestion.parsing.directory import open_zip
 
 from .golden import DOCUMENTS
 
@@ -169,3 +173,45 @@ def test_turkish_names_from_windows_are_read() -> None:
     data = buffer.getvalue().replace(b"SXparY.txt", stored)
 
     assert names(data)[0].startswith("Şipğ.txt")
+
+
+def directory_of(entries: int, *, long: bool = False) -> bytes:
+    """A ZIP file of entries alone, whose end says nothing true of their number."""
+    entry = b"PK\x01\x02" + bytes([20, 3, 20]) + bytes(21) + b"\x01\0" + bytes(16) + b"a"
+    start, listed = b"PK\x03\x04" + b"\0" * 26, entry * entries
+    extended = (
+        struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, len(listed), len(start))
+        + struct.pack("<4sLQL", b"PK\x06\x07", 0, len(start) + len(listed), 1)
+    ) * long
+    size = 0 if long else len(listed)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, size, len(start), 0)
+    return start + listed + extended + end
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_directory_without_end_is_refused_before_it_is_read(long: bool) -> None:
+    with zipfile.ZipFile(io.BytesIO(directory_of(3, long=long))) as package:
+        assert len(package.infolist()) == 3
+    data = directory_of(900_000, long=long)
+    for read in (detect_media_type, names):
+        with pytest.raises(TooComplex, match="5,000 files"):
+            read(data)
+    with pytest.raises(TooComplex, match="another archive"):
+        names(packed({"a.dat": data}, level=zipfile.ZIP_STORED))
+
+
+def test_entries_of_archives_inside_are_not_counted() -> None:
+    inside = packed({f"{n}.txt": b"x" for n in range(30)}, level=zipfile.ZIP_STORED)
+    data = packed({f"{n}.docx": inside for n in range(4)}, level=zipfile.ZIP_STORED)
+    with open_zip(data, 100) as package:
+        assert len(package.infolist()) == 4
+
+
+def test_thousands_of_members_of_one_name_are_told_apart() -> None:
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(buffer, "w") as archive:
+        for _ in range(5000):
+            archive.writestr("a.txt", b"x")
+    found = names(buffer.getvalue())
+    assert found[:3] == ["a.txt", "a (2).txt", "a (3).txt"]
+    assert len(set(found)) == 5000

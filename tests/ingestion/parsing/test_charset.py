@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingestion.parsing import parse
 from ingestion.parsing.charset import decode
 
 TURKISH = "Şubemiz pazartesi günü açılır; ağır ürünler için İzmir’e “özel” araç gider. Iğdır hariç."
@@ -53,3 +54,42 @@ def test_a_few_broken_bytes_in_utf8_do_not_change_the_charset() -> None:
 
     assert charset == "utf-8"
     assert text.count("\ufffd") == 1
+
+
+@pytest.mark.parametrize("nuls", [b"\0", b"\0" * 4096])
+def test_a_nul_does_not_change_the_charset_of_utf8(nuls: bytes) -> None:
+    assert decode(TURKISH.encode() + nuls) == (TURKISH + nuls.decode(), "utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ad;Not\nAli;bekleyin… geliyor\nVeli;tamam\n",
+        "Price 10–20 TL",
+        "Marka™ iyi",
+        "12 €\n15 €\n",
+        "Price is “quoted”",
+    ],
+)
+def test_a_sign_of_windows_is_no_letter_of_ms_dos(text: str) -> None:
+    assert decode(text.encode("cp1254")) == (text, "windows-1254")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.csv", "a.html", "a.json"])
+def test_nuls_are_left_out_of_a_file_and_that_is_said(name: str) -> None:
+    texts = {
+        "a.csv": "Ad;Not\nAli;Şiş\0li\nVeli;ığdır\n",
+        "a.html": "<html><body><p>Şişli\0 ığdır çünkü</p></body></html>",
+        "a.json": '[{"soru": "Şiş\0li ne?", "cevap": "ığdır"}]',
+    }
+    parsed = parse(texts.get(name, "Şişli\0 ığdır çünkü").encode(), name)
+
+    assert "Şişli" in "".join(block.all_text() for block in parsed.blocks)
+    assert parsed.report.charset == "utf-8"
+    assert parsed.report.warnings == ("Damaged characters (NUL) were left out: 1.",)
+
+
+def test_an_emoji_written_in_halves_is_made_whole_and_a_half_alone_is_dropped() -> None:
+    halves = "Şişli \ud83d\ude00 ığdır \ud83d!".encode("utf-8", "surrogatepass")
+
+    assert decode(halves) == ("Şişli 😀 ığdır !", "utf-8")

@@ -107,3 +107,54 @@ def test_text_without_a_name_is_told_apart_by_its_content(text: str, expected: s
 
 def test_the_documents_folder_is_where_the_tests_expect_it() -> None:
     assert (DOCUMENTS / "refused").is_dir()
+
+
+LARGE = 2_000_000  # of these, one that is read more than once would not end
+
+
+@pytest.mark.parametrize(
+    ("piece", "end"),
+    [
+        ("<!--x-->\n", "<p>iade</p>"),
+        ("<!--x", ""),
+        ("<?xml ", ""),
+        ("<p ", ""),
+        ("<p a=<", ""),
+        ("[", ""),
+        ("[a](", ""),
+        ("[a](b", ""),
+        ("||\n", "|x"),
+        (" |", "x"),
+        ("**a", "\n"),
+        (" ", "x"),
+        ("a:\n", ""),
+    ],
+)
+def test_a_text_that_repeats_itself_without_end_is_plain(
+    piece: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media_type, "_SAMPLE", LARGE)
+    data = (piece * (LARGE // len(piece)) + end).encode()
+    assert detect_media_type(data) == media_type.TEXT
+    assert detect_media_type(b"x\n|" + data) == media_type.TEXT
+
+
+def test_a_page_begins_after_many_comments() -> None:
+    page = "<?xml version='1.0'?>" + "<!-- a -->\n" * 5000 + "<HTML><p>İade</p>"
+    assert detect_media_type(page.encode()) == media_type.HTML
+
+
+def test_json_is_told_by_its_start() -> None:
+    pairs = b'{"soru": "\xc4\xb0ade s\xc3\xbcresi?", "cevap": "14 g\xc3\xbcn"},' * 100_000
+    assert detect_media_type(b"[" + pairs) == media_type.JSON
+    assert detect_media_type(b'["' + b"\\u0131" * 100_000 + b'"]') == media_type.JSON
+    assert detect_media_type(b"[" + b"[]," * LARGE + b"[]]") == media_type.JSON
+    assert detect_media_type(b"[1] Kaynak\n" * 100_000) == media_type.TEXT
+    assert detect_media_type(b"[" * LARGE) == media_type.TEXT
+
+
+@pytest.mark.parametrize("text", ["İade süresi on dört gündür.", "Ad;Not\nAli;Şişli\n", "kısa"])
+def test_a_stray_nul_makes_no_binary_of_a_text(text: str) -> None:
+    data = text.encode()
+    assert detect_media_type(data[:4] + b"\0" + data[4:], "a.txt") == media_type.TEXT
+    assert detect_media_type(data + b"\0" * 5000, "a.txt") == media_type.TEXT

@@ -210,6 +210,30 @@ def test_the_guide_names_only_codes_and_statuses_that_exist() -> None:
             assert (int(status), code) in real, code
 
 
+# Raised where no caller of the API sees them, or never by themselves.
+UNTOLD = {
+    "error": "the root of all errors, and of what a crawl keeps apart",
+    "quota": "the kinds of it are told",
+    "bad_limit": "the API names the field: invalid_input",
+    "unknown_fusion": "the API names the field: invalid_input",
+    "unknown_language": "agents are made in the admin and by command",
+    "embedded_unavailable": "the server does not start",
+    "job_lost": "a worker tells itself",
+    "sync_lost": "a worker tells itself",
+    "fetch_failed": "the kinds of it are told",
+    "sign_in_needed": "the operator's page",
+    "staff_only": "the operator's page",
+}
+OF_COMMANDS = ("retrieval.evaluation", "retrieval.benchmark", "tests")
+
+
+def test_the_guides_name_every_code_that_there_is() -> None:
+    told = guide() + (settings.BASE_DIR / "docs" / "websites.md").read_text()
+    served = (one for one in subclasses(DolphyError) if not one.__module__.startswith(OF_COMMANDS))
+    missing = {one.code for one in served if f"`{one.code}`" not in told}
+    assert missing <= set(UNTOLD), missing - set(UNTOLD)
+
+
 def test_the_guide_calls_only_addresses_that_exist() -> None:
     calls = re.findall(r'curl [^\n]*?"\$DOLPHY/([^"?]+)', guide())
     assert len(calls) >= 13

@@ -204,5 +204,6 @@ def _judge(index: Index, trusted: bool) -> None:
 
 
 def _cosine(one: embedding.Vectors, other: embedding.Vectors) -> float:
+    """At most 1, which rounding would exceed."""
     scale = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / scale if scale else 0.0
+    return min(1.0, float(one @ other) / scale) if scale else 0.0

@@ -31,7 +31,7 @@ _FROM_AGENT = (
 _SURROUNDINGS = {
     "space": "embedding space",
     "analyser": "analyser version",
-    "passages": "passages in the index",
+    "passages": "number of passages in the index",
     "route": "way of scanning",
     "embedded": "text that was embedded",
 }

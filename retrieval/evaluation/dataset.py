@@ -80,6 +80,8 @@ def _first(file: Path, faults: list[str]) -> list[str]:
 
 def read(folder: Path) -> Dataset:
     """A checked dataset. Raises `BadDataset` with every file, line and reason."""
+    if not folder.is_dir():
+        raise BadDataset(f"There is no folder {folder}.")
     files = [folder / name for name in ("corpus.jsonl", "queries.jsonl", "qrels.tsv")]
     problems = Problems()
     corpus = _corpus(files[0], problems)
@@ -166,8 +168,10 @@ def _object(line: str) -> dict[str, Any] | str:
     """The object of a line of JSON, or the reason why there is none."""
     try:
         row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        return f"is not JSON: {error}"
+    except json.JSONDecodeError as error:  # its line is always 1, and the file's is told
+        return f"is not JSON: {error.msg} at column {error.colno}"
+    except RecursionError:
+        return "is not JSON that can be read: nested too deeply"
     return row if isinstance(row, dict) else "is not a JSON object"
 
 

@@ -82,7 +82,7 @@ def vectors(agent: Agent) -> dict[int, Any]:
 def test_vectors_of_the_same_model_are_trusted(agent: Agent) -> None:
     found = probe_index(index_of(agent))
     assert (found.compared, found.changed, found.below) == (8, 0, 0)
-    assert found.median > 0.999 and found.lowest > 0.999
+    assert 1 >= found.median > 0.999 and 1 >= found.lowest > 0.999
     assert index_of(agent).trusted
     assert retrieve(agent, QUESTION).trace["trust"] == "trusted"
 
@@ -188,10 +188,15 @@ def test_an_operator_may_let_one_agent_answer_all_the_same(
     embedding_server.weights = "another-model"
     out = StringIO()
     call_command("probe", "acme/help", "--ignore", "--json", stdout=out)
-    assert json.loads(out.getvalue())["agents"][0]["trust"] == "mismatch ignored"
+    shown = json.loads(out.getvalue())["agents"][0]
+    assert (shown["trust"], shown["ignored"]) == ("mismatch ignored", True)
+    out = StringIO()
+    call_command("probe", "acme/help", "--ignore", stdout=out)
+    assert "acme/help answers whatever the probe says" in out.getvalue()
     assert retrieve(agent, QUESTION).trace["trust"] == "mismatch ignored"
     with pytest.raises(CommandError, match="1 of 1 agents answer no searches"):
         call_command("probe", "acme/help", "--heed", stdout=out)
+    assert "acme/help heeds the probe" in out.getvalue()
     with pytest.raises(SpaceMismatch):
         retrieve(agent, QUESTION)
 

@@ -47,6 +47,7 @@ def test_a_trace_that_nothing_has_changed_since_replays_to_the_same_order(acme: 
     assert QUESTION in shown
     assert "the same evidence in the same order" in shown
     assert "iade.md#0" in shown
+    assert "kept: is evidence" in shown and "duplicate:" not in shown
 
 
 def test_a_replay_uses_the_settings_of_the_trace_and_changes_nothing(acme: World) -> None:
@@ -72,7 +73,7 @@ def test_a_new_document_is_named_as_the_difference(acme: World) -> None:
     again = as_json(trace)["replay"]
     assert not again["same_evidence"]
     said = " ".join(again["differences"])
-    assert "The passages in the index was 2, and is 3." in said
+    assert "The number of passages in the index was 2, and is 3." in said
     assert "1 passage is new in the pool: yeni.md#0." in said
 
 
@@ -185,8 +186,31 @@ def test_a_document_that_is_not_ready_says_why(acme: World) -> None:
 
 def test_another_tenants_document_is_not_known_here(acme: World, globex: World) -> None:
     make_document(globex.agent, "gizli.md", ["İade süresi beş gündür."])
-    said = ended(asked(acme), "gizli.md")
-    assert "acme/help has no document of that uri now" in said
+    with pytest.raises(CommandError, match="acme/help has no document of that URI now"):
+        explain(asked(acme), "--document", "gizli.md")
+
+
+def test_the_end_of_a_uri_is_enough_when_one_document_has_it(acme: World) -> None:
+    for uri in ("https://acme.example/randevu.html", "eski/fiyat.html", "yeni/fiyat.html"):
+        make_document(acme.agent, uri, ["Randevu alınır."])
+    trace = asked(acme)
+    assert "https://acme.example/randevu.html#0" in ended(trace, "randevu.html")
+    assert "https://acme.example/randevu.html#0" in ended(trace, "devu.html")
+    assert "eski/fiyat.html#0" in ended(trace, "eski/fiyat.html")
+    with pytest.raises(CommandError, match=r"2 documents end in 'fiyat\.html': eski"):
+        explain(trace, "--document", "fiyat.html")
+
+
+def test_a_uri_in_whole_is_meant_before_the_end_of_another(acme: World) -> None:
+    make_document(acme.agent, "eski/iade.md", ["Eski iade koşulları."])
+    assert "iade.md#0: kept: it is evidence number 1" in ended(asked(acme), "iade.md")
+
+
+def test_an_unknown_document_is_refused_with_those_near_to_it(acme: World) -> None:
+    with pytest.raises(CommandError, match=r"Near to it: iade\.md"):
+        explain(asked(acme), "--document", "iadee.md")
+    with pytest.raises(CommandError, match="takes its URI, or the end of it"):
+        explain(asked(acme), "--document", "zzzz")
 
 
 def test_fates_are_read_from_the_trace_alone(acme: World) -> None:

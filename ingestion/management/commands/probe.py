@@ -47,6 +47,8 @@ class Command(BaseCommand):
         else:
             console = Console(file=self.stdout)  # type: ignore[arg-type]
             console.print(_table(spaces, found))
+            if options["ignore"] or options["heed"]:
+                self.stdout.write(_confirmed(indexes[0]))
         refused = [index for index, _ in found if trust_of(index) == MISMATCH]
         if refused:
             raise CommandError(f"{len(refused)} of {len(found)} agents answer no searches.")
@@ -68,13 +70,24 @@ class Command(BaseCommand):
         return [index]
 
 
+def _confirmed(index: Index) -> str:
+    if index.probe_ignored:
+        return f"{index.agent} answers whatever the probe says, until --heed takes that back."
+    return f"{index.agent} heeds the probe: after a mismatch it answers no searches."
+
+
 def _figures(
     spaces: list[SpaceProbe], found: list[tuple[Index, IndexProbe]]
 ) -> dict[str, list[dict[str, Any]]]:
     return {
         "spaces": [{"space": str(probe.space), **_numbers(probe)} for probe in spaces],
         "agents": [
-            {"agent": str(index.agent), "space": str(index.space), "trust": trust_of(index)}
+            {
+                "agent": str(index.agent),
+                "space": str(index.space),
+                "trust": trust_of(index),
+                "ignored": index.probe_ignored,
+            }
             | _numbers(probe)
             for index, probe in found
         ],

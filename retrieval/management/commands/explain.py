@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from retrieval.replay import DEEPEST, Replay, reach, replay
 from retrieval.show import candidates_table
 
 WIDTH = 132
+SHOWN = 5
 Again = Replay | DolphyError
 
 
@@ -28,14 +30,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("trace", metavar="TRACE", help="the id of a trace")
-        parser.add_argument("--document", metavar="URI", help="say where this document ended")
+        parser.add_argument(
+            "--document",
+            metavar="URI",
+            help="say where this document ended; the end of its URI will do",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             trace = stored(options["trace"])
             again = _replayed(trace)
-            ended = _ended(trace, options["document"]) if options["document"] else None
+            document = options["document"]
+            ended = _ended(trace, named(trace, document)) if document else None
         except DolphyError as error:
             raise CommandError(f"{error.code}: {error.message}") from error
         if options["json"]:
@@ -73,6 +80,36 @@ def stored(trace_id: str) -> Trace:
     if "settings" not in found.record:
         raise NotFound(f"Trace {trace_id} holds no settings to replay.")
     return found
+
+
+def named(trace: Trace, name: str) -> str:
+    """The uri that a person means: one of the pool or of the agent's documents, or its end.
+
+    Raises `NotFound` for none, and for an end that several have.
+    """
+    documents = Document.objects.filter(tenant=trace.tenant_id, agent=trace.agent_id)
+    uris = {row["uri"] for row in trace.record["candidates"]}
+    uris |= set(documents.values_list("uri", flat=True))
+    if name in uris:
+        return name
+    parts = sorted(uri for uri in uris if uri.endswith(f"/{name}"))
+    ends = parts or sorted(uri for uri in uris if uri.endswith(name))
+    if len(ends) == 1:
+        return ends[0]
+    if ends:
+        raise NotFound(f"{len(ends)} documents end in {name!r}: {_some(ends)}. Name one of them.")
+    near = get_close_matches(name, sorted(uris), SHOWN, cutoff=0.5)
+    hint = (
+        f"Near to it: {_some(near)}." if near else "`--document` takes its URI, or the end of it."
+    )
+    raise NotFound(
+        f"{name} was not in the pool, and {trace.agent} has no document of that URI now. {hint}"
+    )
+
+
+def _some(uris: Sequence[str]) -> str:
+    rest = len(uris) - SHOWN
+    return ", ".join(uris[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _replayed(trace: Trace) -> Again:

@@ -36,13 +36,16 @@ def test_a_missing_file_is_named(folder: Folder, name: str) -> None:
 
 
 def test_a_missing_folder_is_refused(folder: Folder) -> None:
-    with pytest.raises(BadDataset, match="Missing"):
+    with pytest.raises(BadDataset, match=r"There is no folder .*nowhere") as refused:
         read(folder.path / "nowhere")
+    assert "corpus.jsonl" not in str(refused.value)
 
 
 def test_broken_json_is_named_by_its_line(folder: Folder) -> None:
     folder.write("corpus.jsonl", as_json(CORPUS[0]), '{"_id": "kargo", "text": ')
-    assert "corpus.jsonl:2: is not JSON" in refusal(folder)
+    said = refusal(folder)
+    assert "corpus.jsonl:2: is not JSON: Expecting value at column 26" in said
+    assert "line 1" not in said
 
 
 def test_a_line_that_is_no_object_is_refused(folder: Folder) -> None:

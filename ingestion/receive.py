@@ -25,6 +25,7 @@ from django.db import transaction
 from dolphy.errors import NotFound
 from dolphy.marks import HALF, without_marks
 from ingestion import files, quotas
+from ingestion.analysis.flood import normal
 from ingestion.embed import forget
 from ingestion.errors import BadName, JobNotFinished, JobSuperseded, TooLarge
 from ingestion.models import Document, IngestionJob
@@ -43,7 +44,7 @@ def receive(
     """One upload. `uri` (default: the file's name) says which document it is a version of.
 
     Raises `TooLarge`, `BadName`, a `QuotaExceeded`, and what `detect_media_type` refuses. An
-    archive of documents is not a document: `receive_archive` takes those.
+    archive of documents is not a document: `unpack.receive_any` takes those.
     """
     name = clean_name(name)
     uri = clean_uri(uri or name)
@@ -148,11 +149,7 @@ def _unicode(text: str) -> str:
 def clean_name(name: str) -> str:
     """The last part of a file's name, without control and direction marks."""
     name = PurePosixPath(name.replace("\\", "/")).name
-    kept = (
-        ch
-        for ch in unicodedata.normalize("NFC", _unicode(name))
-        if unicodedata.category(ch)[0] != "C"
-    )
+    kept = (ch for ch in normal(_unicode(name)) if unicodedata.category(ch)[0] != "C")
     name = re.sub(r"\s+", " ", "".join(kept)).strip()
     if not name or name in {".", ".."}:
         raise BadName

@@ -59,8 +59,11 @@ _ABBREVIATIONS = [
     "approx",
     "fig",
 ]
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+(?=[^\W_a-zçğıöşü]|[\"'“‘(\[])")
+# Each run of marks is read once, from its start: a line of dots must not cost its square.
+_SENTENCE_END = re.compile(r"(?<![.!?…])([.!?…]++[\"'”’)\]]*+)\s++(?=[^\W_a-zçğıöşü]|[\"'“‘(\[])")
 _LAST_WORD = re.compile(r"([\w.]{1,12})\.$")
+_LONGEST_LAST = 13
+_NOT_BLANK = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +105,10 @@ def sentences(text: str) -> list[str]:
     """Sentences of one paragraph; none ends at an abbreviation, an initial or a number (`2. m`)."""
     found, start = [], 0
     for end in _SENTENCE_END.finditer(text):
-        piece = text[start : end.end()].strip()
-        last = _LAST_WORD.search(piece)
+        last = _LAST_WORD.search(text[max(start, end.end(1) - _LONGEST_LAST) : end.end(1)])
         if last and (last[1].lower() in _ABBREVIATIONS or len(last[1]) == 1 or last[1].isdigit()):
             continue
-        found.append(piece)
+        found.append(text[start : end.end()].strip())
         start = end.end()
     if rest := text[start:].strip():
         found.append(rest)
@@ -252,12 +254,13 @@ def _row(header: tuple[str, ...], row: tuple[str, ...]) -> str:
 
 def _spans(text: str, room: int, count: CountTokens) -> Iterator[str]:
     """Consecutive spans of at most `room` tokens, cut between words, inside one if need be."""
-    rest = text.strip()
-    while rest:
-        head = rest[: max(1, room * 8)]
+    text, start = text.strip(), 0
+    while found := _NOT_BLANK.search(text, start):
+        start = found.start()
+        head = text[start : start + max(1, room * 8)]
         while (size := count(head)) > room and len(head) > 1:  # a character is not cut
             head = head[: max(1, min(len(head) - 1, int(len(head) * room / size)))]
-        if len(head) < len(rest) and (space := head.rfind(" ")) > 0:
+        if start + len(head) < len(text) and (space := head.rfind(" ")) > 0:
             head = head[:space]
         yield head.strip()
-        rest = rest[len(head) :].strip()
+        start += len(head)

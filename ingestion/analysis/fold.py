@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from ingestion.analysis.flood import normal
+
 APOSTROPHES = "'’‘‛`´ʼʻʹ′＇ꞌ"
 HYPHENS = "-‐‑‒–—−﹣－"
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e"
@@ -48,7 +50,7 @@ def clean(text: str) -> str:
     Runs of combining marks are cut to four first: normalising sorts them, in quadratic time.
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFC", _FLOOD.sub(r"\1", text))
+        text = normal(_FLOOD.sub(r"\1", text))
     text = text.replace("\n", " ")
     return text.translate(_CLEAN) if _UNCLEAN.search(text) else text
 

@@ -8,7 +8,8 @@ surrogates. Kept: U+FFFD and private-use characters, because they are what `garb
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from ingestion.analysis.flood import normal
 
 _LINE_BREAKS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _UNWANTED = re.compile(
@@ -22,15 +23,15 @@ _BLANKS = re.compile(r"[^\S\n]+")
 def strip_marks(text: str) -> str:
     """NFC text without control characters and invisible marks; line breaks become newlines."""
     if text.replace("\n", "").replace("\t", "").replace("\xa0", "").isprintable():
-        return text if text.isascii() else unicodedata.normalize("NFC", text)
-    return unicodedata.normalize("NFC", _UNWANTED.sub("", _LINE_BREAKS.sub("\n", text)))
+        return normal(text)
+    return normal(_UNWANTED.sub("", _LINE_BREAKS.sub("\n", text)))
 
 
 def fold(text: str) -> str:
     """One line of clean text: every run of white space is one space."""
     line = " ".join(text.split())
     if line.isprintable() and not _DROPPED_BLANKS.search(text):  # nearly every text is
-        return line if line.isascii() else unicodedata.normalize("NFC", line)
+        return normal(line)
     return " ".join(strip_marks(text).split())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ingestion.parsing import Block, BlockKind, ParsedDocument, Report
 from ingestion.segment import TABLE_TARGET, TARGET, Segment, segment, sentences
 
@@ -146,3 +148,39 @@ def test_sentences_do_not_end_at_abbreviations_numbers_or_initials() -> None:
 
 def test_nothing_makes_no_passage() -> None:
     assert cut(heading("Yalnız başlık")) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a " + "." * 3_000_000 + " b", 1),
+        ("a " + "." * 3_000_000 + " B", 2),
+        ("." + '"' * 3_000_000, 1),
+        ('."' * 1_500_000 + " B", 2),
+        ("A. " * 300_000 + "son.", 1),
+        ("Bitti." + " " * 3_000_000 + "Son.", 2),
+        ("vb. A" * 300_000, 300_000),
+    ],
+    ids=[
+        "dots",
+        "dots that end",
+        "quotes",
+        "dots and quotes",
+        "initials",
+        "blanks",
+        "abbreviations",
+    ],
+)
+def test_a_run_without_end_is_read_once(text: str, found: int) -> None:
+    assert len(sentences(text)) == found
+
+
+def test_a_text_without_blanks_is_cut_into_passages() -> None:
+    def costly(text: str) -> int:
+        return len(text) // 4
+
+    report = Report("text/plain", "utf-8", None, (), 1, 0.0, 0, None, 0, ())
+    parsed = ParsedDocument("Yardım", (paragraph("a" * 15_000_000),), report)
+    made = segment(parsed, title="Yardım", count_tokens=costly, max_tokens=LIMIT)
+    assert sum(len(part.text) for part in made) == 15_000_000
+    assert all(costly(part.text) <= LIMIT for part in made)

@@ -176,3 +176,9 @@ def test_a_table_that_is_too_wide_is_refused_by_its_columns() -> None:
     row = ",".join(["1"] * 3000)
     with pytest.raises(TooComplex, match="more than 500 columns"):
         parse(f"{row}\n{row}\n".encode(), "genis.csv")
+
+
+@pytest.mark.parametrize("answer", ["<p " * 1_000_000, "</p" * 1_000_000, "<p>a" + "<p " * 100_000])
+def test_an_answer_of_broken_markup_is_read_once(answer: str) -> None:
+    data = json.dumps([{"question": "Soru?", "answer": answer}]).encode()
+    assert len(parse(data, "a.json").pairs) == 1

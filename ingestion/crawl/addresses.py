@@ -5,7 +5,8 @@ that changes its mind between check and connection (DNS rebinding) gains nothing
 is not plainly public: private, loopback, link-local (cloud metadata lives there), shared (CGNAT),
 multicast and reserved ranges, and the same wrapped into IPv6. One refused address among several
 refuses the name. What the operator names in CRAWL_ALLOWED_HOSTS is exempt: `intranet.example` on
-the usual ports, `intranet.example:8080` on that one, `intranet.example:*` on all.
+the usual ports, `intranet.example:8080` on that one, `intranet.example:*` on all. An IPv6 address
+stands in brackets, as in a link: `[::1]:8080`.
 """
 
 from __future__ import annotations
@@ -50,8 +51,14 @@ class Allowed:
         return cls(frozenset(word.lower() for word in environment.words("CRAWL_ALLOWED_HOSTS")))
 
     def permits(self, host: str, port: int) -> bool:
+        host = bracketed(host)
         usual = {host} if port in PORTS.values() else set()
         return bool(self.entries & ({f"{host}:{port}", f"{host}:*"} | usual))
+
+
+def bracketed(host: str) -> str:
+    """A host as it stands before a port."""
+    return f"[{host}]" if ":" in host else host
 
 
 def resolve(host: str, port: int) -> list[str]:
@@ -80,8 +87,8 @@ def checked(host: str, port: int, *, resolver: Resolver, allowed: Allowed) -> li
 def how_to_allow(host: str, port: int) -> str:
     """What the operator sets for a host that is refused, and where."""
     return (
-        f"The operator exempts it with CRAWL_ALLOWED_HOSTS={host}:{port}, which web and worker "
-        "need as well as a command."
+        f"The operator exempts it with CRAWL_ALLOWED_HOSTS={bracketed(host)}:{port}, which web and "
+        "worker need as well as a command."
     )
 
 

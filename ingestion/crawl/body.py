@@ -14,26 +14,37 @@ from ingestion.crawl.errors import BrokenResponse, PageTooLarge
 
 BLOCK = 64 * 1024
 GZIP_MAGIC = b"\x1f\x8b"
+UNPACKED = {"gzip", "x-gzip", "deflate"}
+# What nobody asked for. Any other word, such as `utf-8` or `none`, is a mistake of the server's.
+PACKED = UNPACKED | {"br", "zstd", "compress", "x-compress", "bzip2", "xz", "lzma", "dcb", "dcz"}
 
 
-def read_body(response: http.client.HTTPResponse, limit: int, check: Callable[[], object]) -> bytes:
-    """At most `limit` bytes, packed and unpacked. `check` may raise between blocks.
+def read_body(
+    response: http.client.HTTPResponse,
+    limit: int,
+    check: Callable[[], object],
+    *,
+    cut: bool = False,
+) -> bytes:
+    """At most `limit` bytes, packed and unpacked; of a longer body the first of them when it may be
+    `cut`. `check` may raise between blocks.
 
     Raises `PageTooLarge` and `BrokenResponse`.
     """
     announced = response.length
-    if announced is not None and announced > limit:
+    if announced is not None and announced > limit and not cut:
         raise PageTooLarge
-    packing = (response.getheader("Content-Encoding") or "identity").strip().lower()
-    blocks = _blocks(response, limit, check)
-    if packing in {"identity", ""}:
-        return b"".join(blocks)
-    if packing in {"gzip", "x-gzip", "deflate"}:
-        return unpack(blocks, limit)
-    raise BrokenResponse(f"It is packed as {packing[:40]}, which nobody asked for.")
+    named = (response.getheader("Content-Encoding") or "").lower().split(",")
+    packings = [word.strip() for word in named if word.strip() in PACKED]
+    blocks = _blocks(response, limit, check, cut=cut)
+    if not packings:
+        return b"".join(blocks)[:limit]
+    if len(packings) == 1 and packings[0] in UNPACKED:
+        return unpack(blocks, limit, cut=cut)
+    raise BrokenResponse(f"It is packed as {', '.join(packings)[:40]}, which nobody asked for.")
 
 
-def unpack(blocks: Iterator[bytes], limit: int) -> bytes:
+def unpack(blocks: Iterator[bytes], limit: int, *, cut: bool = False) -> bytes:
     """Gzip, zlib or bare deflate, one member after another. Raises as `read_body`."""
     out = bytearray()
     engine = None
@@ -45,6 +56,8 @@ def unpack(blocks: Iterator[bytes], limit: int) -> bytes:
             except zlib.error as error:
                 raise BrokenResponse("Its packed body is damaged.") from error
             if len(out) > limit:
+                if cut:
+                    return bytes(out[:limit])
                 raise PageTooLarge
             if not engine.eof:
                 break
@@ -62,14 +75,16 @@ def _engine(block: bytes) -> zlib._Decompress:
 
 
 def _blocks(
-    response: http.client.HTTPResponse, limit: int, check: Callable[[], object]
+    response: http.client.HTTPResponse, limit: int, check: Callable[[], object], *, cut: bool
 ) -> Iterator[bytes]:
     total = 0
     while block := response.read(BLOCK):
         total += len(block)
-        if total > limit:
+        if total > limit and not cut:
             raise PageTooLarge
         check()
         yield block
+        if total > limit:
+            return
     if response.length:
         raise BrokenResponse("It broke off before its announced end.")

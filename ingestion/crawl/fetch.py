@@ -15,13 +15,13 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
-from ingestion.crawl.addresses import PORTS, Allowed, Resolver, checked, resolve
+from ingestion.crawl.addresses import PORTS, Allowed, Resolver, bracketed, checked, resolve
 from ingestion.crawl.body import read_body
 from ingestion.crawl.errors import (
     BrokenResponse,
@@ -40,6 +40,7 @@ HEADERS = {
     "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
     "Accept-Encoding": "gzip, deflate",
 }
+REPEATED = {"x-robots-tag", "link"}  # each of them counts
 BytesAllowed = Callable[[Mapping[str, str]], int]
 
 
@@ -55,7 +56,8 @@ class FetchLimits:
 
 @dataclass(frozen=True)
 class Fetched:
-    """An answer from `url`. Header names are in lower case; `body` is unpacked."""
+    """An answer from `url`. Header names are in lower case; those of `REPEATED` that came more than
+    once hold a line for each. `body` is unpacked."""
 
     url: str
     status: int
@@ -64,14 +66,18 @@ class Fetched:
 
     @property
     def location(self) -> str | None:
-        """Where a redirect leads, as an absolute address."""
+        """Where a redirect leads, as an absolute address; None when it names none."""
         target = self.headers.get("location")
         if not target or self.status not in REDIRECTS:
             return None
         try:
-            return urljoin(self.url, target.encode("latin-1").decode())  # headers hold bytes
+            target = target.encode("latin-1").decode()  # headers hold bytes
         except ValueError:
-            return urljoin(self.url, quote(target, safe="/:?&=#%;,@+$!*'()[]~"))
+            target = quote(target, safe="/:?&=#%;,@+$!*'()[]~")
+        try:
+            return urljoin(self.url, target)
+        except ValueError:  # such as http://[
+            return None
 
 
 class Fetcher:
@@ -98,20 +104,26 @@ class Fetcher:
         *,
         headers: Mapping[str, str] | None = None,
         redirects: int = 0,
+        cut: bool = False,
     ) -> Fetched:
         """The answer at `url`, whatever its status; up to `redirects` hops are followed, each
-        checked like the first. `bytes_allowed` reads the headers and may raise. Raises
-        `FetchError`."""
+        checked like the first. `bytes_allowed` reads the headers and may raise. Of a longer body
+        `cut` gives what is allowed, instead of raising. Raises `FetchError`."""
         deadline = Deadline(self._limits.total_seconds)
         for _ in range(min(redirects, self._limits.redirects) + 1):
-            answer = self._one(url, bytes_allowed, dict(headers or {}), deadline)
+            answer = self._one(url, bytes_allowed, dict(headers or {}), deadline, cut)
             if not redirects or answer.location is None:
                 return answer
             url = answer.location
         raise TooManyRedirects
 
     def _one(
-        self, url: str, bytes_allowed: BytesAllowed, headers: dict[str, str], deadline: Deadline
+        self,
+        url: str,
+        bytes_allowed: BytesAllowed,
+        headers: dict[str, str],
+        deadline: Deadline,
+        cut: bool,
     ) -> Fetched:
         parts, port = split(url)
         host = parts.hostname or ""
@@ -120,11 +132,11 @@ class Fetcher:
         line = self._kept().pop(key, None)
         if line is not None and line.address in addresses:
             try:
-                return self._ask(line, key, url, parts, bytes_allowed, headers, deadline)
+                return self._ask(line, key, url, parts, bytes_allowed, headers, deadline, cut)
             except (BrokenResponse, ConnectionFailed):  # closed meanwhile: ask on a new one
                 line.hang_up()
         line = self._connect(parts.scheme, host, port, addresses, deadline)
-        return self._ask(line, key, url, parts, bytes_allowed, headers, deadline)
+        return self._ask(line, key, url, parts, bytes_allowed, headers, deadline, cut)
 
     def _kept(self) -> dict[tuple[str, str, int], Line]:
         if not hasattr(self._threads, "lines"):
@@ -141,17 +153,18 @@ class Fetcher:
         bytes_allowed: BytesAllowed,
         headers: dict[str, str],
         deadline: Deadline,
+        cut: bool,
     ) -> Fetched:
         keep = False
         try:
             line.begin(deadline, self._limits.header_bytes)
             response = line.get(_target(parts), HEADERS | {"Host": _host(parts)} | headers)
-            found = {name.lower(): value for name, value in response.getheaders()}
+            found = _by_name(response.getheaders())
             line.headers_read()
             if response.status in REDIRECTS:
                 body = b""  # left unread, with the connection
             else:
-                body = read_body(response, bytes_allowed(found), deadline.check)
+                body = read_body(response, bytes_allowed(found), deadline.check, cut=cut)
             keep = response.isclosed() and not response.will_close
             return Fetched(url, response.status, found, body)
         except TimeoutError as error:
@@ -290,13 +303,23 @@ def split(url: str) -> tuple[SplitResult, int]:
     return parts, port or PORTS[parts.scheme]
 
 
+def _by_name(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in headers:
+        name = name.lower()
+        if name in REPEATED:
+            value = " ".join(value.split())  # a folded one is one line
+            value = f"{found[name]}\n{value}" if name in found else value
+        found[name] = value
+    return found
+
+
 def _target(parts: SplitResult) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def _host(parts: SplitResult) -> str:
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
+    host = bracketed(parts.hostname or "")
     is_usual = parts.port in {None, PORTS[parts.scheme]}
     return host if is_usual else f"{host}:{parts.port}"
 

@@ -44,7 +44,9 @@ def read_head(data: bytes, url: str, headers: Mapping[str, str]) -> Head:
         page = lxml_html.document_fromstring("<p></p>")
     base = next((tag.get("href") for tag in page.iter("base") if tag.get("href")), "")
     base = normalised(base, url) or url
-    wishes = _header_wishes(headers.get("x-robots-tag", "")) | set(_meta_wishes(page))
+    wishes = set(_meta_wishes(page))
+    for line in headers.get("x-robots-tag", "").splitlines():
+        wishes |= _header_wishes(line)
     nofollow = bool(wishes & {"nofollow", "none"})
     canonical = _canonical(page, base, headers)
     return Head(
@@ -99,7 +101,7 @@ def _canonical(page: HtmlElement, base: str, headers: Mapping[str, str]) -> str 
     for tag in page.iter("link"):
         if "canonical" in _rel(tag) and tag.get("href"):
             return normalised(tag.get("href"), base)
-    for part in headers.get("link", "").split(","):
+    for part in re.split(r"[,\n]", headers.get("link", "")):
         if re.search(r'rel\s*=\s*"?canonical', part, re.I) and (
             found := re.search("<(.+?)>", part)
         ):

@@ -50,14 +50,23 @@ class Robots:
 def ask(fetcher: Fetcher, origin: str) -> Robots:
     """The rules of the server at `origin` (scheme and host)."""
     try:
-        answer = fetcher.fetch(f"{origin}/robots.txt", lambda headers: 10 * MOST_BYTES, redirects=5)
+        answer = fetcher.fetch(
+            f"{origin}/robots.txt", lambda headers: MOST_BYTES, redirects=5, cut=True
+        )
     except FetchError as error:
         return Robots(error=error.code, message=error.message)
     if answer.status == 429 or answer.status >= 500:
         return Robots(error=f"http_{answer.status}")
     if answer.status != 200:
         return Robots()
-    return Robots(answer.body[:MOST_BYTES].decode("utf-8-sig", "replace").replace("\0", ""))
+    return Robots(_whole_lines(answer.body).decode("utf-8-sig", "replace").replace("\0", ""))
+
+
+def _whole_lines(body: bytes) -> bytes:
+    """Without the line that was cut off: half of `Disallow: /x` forbids everything."""
+    if len(body) < MOST_BYTES:
+        return body
+    return body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
 
 
 def origin_of(url: str) -> str:

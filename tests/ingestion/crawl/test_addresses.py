@@ -111,3 +111,15 @@ def test_the_environment_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_name_of_nobody_is_not_found() -> None:
     with pytest.raises(HostNotFound):
         resolve("nobody.invalid", 80)
+
+
+def test_the_operator_allows_an_ipv6_address_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    def inner(host: str, port: int) -> list[str]:
+        return ["::1"]
+
+    monkeypatch.setenv("CRAWL_ALLOWED_HOSTS", "[::1]:8080, [fd00::5]")
+    allowed = Allowed.from_environment()
+    assert checked("::1", 8080, resolver=inner, allowed=allowed) == ["::1"]
+    assert allowed.permits("fd00::5", 443)
+    with pytest.raises(AddressRefused, match=r"CRAWL_ALLOWED_HOSTS=\[::1\]:80,"):
+        checked("::1", 80, resolver=inner, allowed=allowed)

@@ -19,14 +19,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from django.db import DatabaseError
+from django.db import DatabaseError, DataError
 from django.utils import timezone
 
 from dolphy import stopping
 from dolphy.errors import DolphyError, Unavailable
 from ingestion.crawl import frontier, robots
 from ingestion.crawl.accept import bytes_allowed
-from ingestion.crawl.errors import FetchError, SyncLost
+from ingestion.crawl.errors import FetchError, PageFault, SyncLost
 from ingestion.crawl.fetch import Fetcher
 from ingestion.crawl.finish import finish, learn_and_deliver, may_learn
 from ingestion.crawl.frontier import Walk
@@ -35,7 +35,7 @@ from ingestion.crawl.normalise import normalised
 from ingestion.crawl.politeness import wait_for_turn
 from ingestion.crawl.read import Reading, read
 from ingestion.crawl.robots import Robots, origin_of
-from ingestion.crawl.settle import MAX_STARTS, Refused, settle
+from ingestion.crawl.settle import MAX_STARTS, Refused, conditions, settle
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,8 @@ BATCH = 16
 PATIENCE = 3.0  # a longer pause is waited for outside the worker
 RETRY_SECONDS = 15.0
 ROBOTS_TRIES = 3
-Task = Refused | Future[Reading | FetchError]
+MOST_NAMED_SITEMAPS = 50  # in robots.txt
+Task = Refused | FetchError | Future[Reading | FetchError]
 
 
 def crawl(sync_id: uuid.UUID | str, *, fetcher: Fetcher | None = None) -> float | None:
@@ -102,10 +103,16 @@ def _begin(walk: Walk, fetcher: Fetcher) -> float | None:
             return float(2**tries)
     if not walk.seen().filter(url=walk.website.url).exists():
         frontier.add(walk, [walk.website.url], depth=0)
-        listed = [normalised(url, walk.website.url) for url in _rules(walk, origin).sitemaps]
-        frontier.add(walk, filter(None, listed), depth=0, kind=Page.Kind.SITEMAP)
+        _add_sitemaps(walk, _rules(walk, origin))
         walk.sync.report()
     return None
+
+
+def _add_sitemaps(walk: Walk, rules: Robots) -> None:
+    named = (normalised(url, walk.website.url) for url in rules.sitemaps)
+    own = dict.fromkeys(url for url in named if url and walk.extent.is_own_host(url))
+    few = frontier.few_sitemaps(walk, list(own), MOST_NAMED_SITEMAPS)
+    frontier.add(walk, few, depth=0, kind=Page.Kind.SITEMAP)
 
 
 def _ask(walk: Walk, fetcher: Fetcher, origin: str, *, tries: int = 0) -> Robots:
@@ -156,10 +163,22 @@ def _work(
 
 def _settle_first(walk: Walk, tasks: deque[tuple[Page, Task]]) -> None:
     page, task = tasks.popleft()
-    settle(walk, page, task.result() if isinstance(task, Future) else task)
+    try:
+        settle(walk, page, task.result() if isinstance(task, Future) else task)
+    except Exception as error:
+        if not _is_of_one_page(error):
+            raise
+        logger.exception("Page %s could not be settled", page.url)
+        if undone := walk.undone(page):
+            settle(walk, undone, PageFault())
 
 
-def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | None:
+def _is_of_one_page(error: Exception) -> bool:
+    """Whether a page is at fault, and not what the whole sync stands on."""
+    return isinstance(error, DataError) or not isinstance(error, (DolphyError, DatabaseError))
+
+
+def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | FetchError | None:
     """Why a page is not even asked for."""
     if page.tries > MAX_STARTS:
         return Refused("worker_died", is_failure=True)
@@ -170,20 +189,22 @@ def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | None:
     if rules.error:
         code = rules.error if rules.is_refused else "robots_unreachable"
         return Refused(code, is_failure=True)
-    if page.kind != Page.Kind.SITEMAP and not rules.allows(page.url):
-        return Refused("robots")
-    return None
+    try:
+        is_allowed = page.kind == Page.Kind.SITEMAP or rules.allows(page.url)
+    except Exception:
+        logger.exception("Whether robots.txt allows %s cannot be told", page.url)
+        return PageFault()
+    return None if is_allowed else Refused("robots")
 
 
 def _fetch(fetcher: Fetcher, page: Page) -> Reading | FetchError:
-    known = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
-    if not (page.document_id or page.code or page.kind == Page.Kind.SITEMAP):
-        known = {}  # its content was never delivered, so it is needed again
-    headers = {name: value for name, value in known.items() if value}
     try:
-        return read(fetcher.fetch(page.url, bytes_allowed(page), headers=headers))
+        return read(fetcher.fetch(page.url, bytes_allowed(page), headers=conditions(page)))
     except FetchError as error:
         return error
+    except Exception:
+        logger.exception("Page %s could not be read", page.url)
+        return PageFault()
 
 
 def _release(sync: Sync, wait: float, error: DolphyError | None = None) -> None:

@@ -100,6 +100,26 @@ class HttpStatus(FetchError):
         super().__init__(f"It answered {answer}.", answer=answer)
 
 
+class PageFault(FetchError):
+    """Dolphy could not work on the page, through a fault of its own."""
+
+    code = "error"
+    status = 500
+
+
+class SitemapBroken(FetchError):
+    """The sitemap is damaged or breaks off, so it may name more pages than could be read of it."""
+
+    code = "sitemap_broken"
+    passing = True
+
+
+class SitemapEmpty(FetchError):
+    """The sitemap names no page any more, which is believed when it does so again."""
+
+    code = "sitemap_empty"
+
+
 class BadPattern(InvalidInput):
     """A pattern is a path such as /help/*, or a whole address, of at most 500 characters."""
 

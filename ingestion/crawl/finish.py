@@ -1,18 +1,21 @@
 """Finish: nothing waits any more. What repeats is learned, what is gone is removed, the sync ends.
 
 A page goes only when the sync is complete: the start was read, no server and no page failed, no
-limit was met. Otherwise a page that was not found may merely not have been looked for. Each step
-can be repeated, so a worker that dies here is followed by one that does the rest.
+limit was met. Otherwise a page that was not found may merely not have been looked for. When most of
+a website seems to be gone, the next sync is to say so as well: a start that asks for a login or
+speaks of maintenance looks like a start without links. Each step can be repeated, so a worker that
+dies here is followed by one that does the rest.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import Q
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dolphy.errors import DolphyError, NotFound
@@ -20,16 +23,20 @@ from ingestion import documents
 from ingestion.crawl import boilerplate, frontier
 from ingestion.crawl.content import unpacked
 from ingestion.crawl.deliver import deliver_held
-from ingestion.crawl.errors import StartFailed
+from ingestion.crawl.errors import PageFault, SitemapEmpty, StartFailed
 from ingestion.crawl.frontier import Walk
 from ingestion.crawl.models import Page, Sync, Website
 from ingestion.crawl.robots import REFUSALS, origin_of
-from ingestion.crawl.settle import DIRECTIONS, MAX_HOPS, PAGES_FAILED
+from ingestion.crawl.settle import DIRECTIONS, MAX_HOPS, PAGES_FAILED, SITEMAP_FAULTS
 from ingestion.models import Document
 from ingestion.parsing import parse
 from ingestion.parsing.media_type import HTML
 
+logger = logging.getLogger(__name__)
+
 START_FAILED = "start_failed"
+TOO_MANY_GONE = "too_many_gone"
+FEW_DOCUMENTS = 3  # of so many at least, more than half are many
 WITH_CONTENT = (
     "website_id = %s AND tenant_id = %s AND seen = %s "
     "AND state <> 'waiting' AND code = '' AND kind = 'page'"
@@ -62,7 +69,7 @@ def finish(walk: Walk) -> bool:
         walk.because(START_FAILED)
     walk.sync.report()
     if not walk.sync.reasons:
-        _remove_gone(walk)
+        _remove_unless_many(walk)
     _end(walk, start)
     return True
 
@@ -76,12 +83,21 @@ def learn_and_deliver(walk: Walk) -> None:
                 with transaction.atomic():
                     deliver_held(walk, page)
                 page.state = Page.State.DONE
-            except DolphyError as error:
-                walk.count("failed", error.code)
-                walk.because(PAGES_FAILED)
-                page.state, page.code, page.content_hash = Page.State.DONE, error.code, ""
+            except DatabaseError:
+                raise
+            except Exception as error:
+                _undelivered(walk, page, error)
             frontier.store(walk, page)
             walk.sync.report()
+
+
+def _undelivered(walk: Walk, page: Page, error: Exception) -> None:
+    if not isinstance(error, DolphyError):
+        logger.error("Page %s could not be delivered", page.url, exc_info=error)
+    code = error.code if isinstance(error, DolphyError) else PageFault.code
+    walk.count("failed", code)
+    walk.because(PAGES_FAILED)
+    page.state, page.code, page.content_hash = Page.State.DONE, code, ""
 
 
 def may_learn(walk: Walk) -> bool:
@@ -188,22 +204,56 @@ def _start(walk: Walk) -> Page | None:
 def _leads_on(walk: Walk, start: Page) -> bool:
     """Whether the start was read. One that holds nothing but links was, if they led to content:
     a server under maintenance shows an empty page, and no way on from it."""
-    if start.code != "no_content":
+    if start.kind == Page.Kind.SITEMAP and start.code == "":
+        return bool(start.links)
+    if start.code not in SITEMAP_FAULTS | {"no_content"}:
         return start.code in ("", "excluded")
-    return bool(start.links) and walk.seen().filter(code="", depth__gt=start.depth).exists()
+    is_way = bool(start.links) or start.code in SITEMAP_FAULTS
+    return is_way and walk.seen().filter(code="", depth__gt=start.depth).exists()
 
 
-def _remove_gone(walk: Walk) -> None:
-    """Documents of pages that were not found, or have no content of their own any more."""
+def _remove_unless_many(walk: Walk) -> None:
+    """Remove the documents of pages that were not found, or have no content of their own any more.
+    Many at once are left, with the reason why, until the next sync comes to the same."""
     unseen = ~Q(seen=walk.sync.number)
     emptied = ~Q(code="") & ~Q(code__in=KEPT)
-    with_document = walk.pages().filter(unseen | emptied, document__isnull=False)
-    for page in with_document.only("document_id", "tenant_id", "agent_id").order_by("url"):
+    with_document = walk.pages().filter(document__isnull=False)
+    gone = with_document.filter(unseen | emptied)
+    known = with_document.count() - walk.sync.added
+    if known >= FEW_DOCUMENTS and 2 * _doubtful(walk, gone) > known:
+        walk.because(TOO_MANY_GONE)
+        walk.sync.report()
+        return
+    _remove(walk, gone)
+    walk.pages().filter(unseen).delete()
+
+
+def _doubtful(walk: Walk, gone: QuerySet[Page]) -> int:
+    """How many of them nobody asked to leave out, and the last sync did not miss as well. It must
+    have left many too and have seen everything otherwise."""
+    ended = [Sync.State.COMPLETE, Sync.State.PARTIAL, Sync.State.FAILED]
+    last = (
+        Sync.objects.filter(
+            tenant=walk.website.tenant_id,
+            website=walk.website.pk,
+            number__lt=walk.sync.number,
+            state__in=ended,
+        )
+        .order_by("-number")
+        .first()
+    )
+    is_second = last is not None and last.reasons == [TOO_MANY_GONE]
+    if last and is_second:
+        gone = gone.filter(seen__gte=last.number, seen__lt=walk.sync.number)
+    return sum(not walk.extent.refusal(url) for url in gone.values_list("url", flat=True))
+
+
+def _remove(walk: Walk, gone: QuerySet[Page]) -> None:
+    for page in gone.only("document_id", "tenant_id", "agent_id").order_by("url"):
         with transaction.atomic():
             walk.sync.gone += 1
             walk.sync.report()
             _delete_document(page)
-    walk.pages().filter(unseen).delete()
 
 
 def _delete_document(page: Page) -> None:
@@ -238,6 +288,7 @@ def _end(walk: Walk, start: Page | None) -> None:
 def _why(walk: Walk, start: Page) -> str:
     """The code of the start, and what robots.txt met if that is why nothing was asked."""
     rules = walk.sync.robots.get(origin_of(start.url), {})
+    code = start.code or (SitemapEmpty.code if start.kind == Page.Kind.SITEMAP else "")
     message = rules.get("message") or rules.get("error") or ""
-    is_theirs = start.code in REFUSALS | {"robots_unreachable"}
-    return f"({start.code}) {message if is_theirs else ''}".strip()
+    is_theirs = code in REFUSALS | {"robots_unreachable"}
+    return f"({code}) {message if is_theirs else ''}".strip()

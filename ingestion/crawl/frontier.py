@@ -19,7 +19,9 @@ from django.utils import timezone
 from ingestion.crawl.models import Page, Sync, Website
 from ingestion.crawl.normalise import MOST_VARIANTS, Extent, path_of
 
-PAGE_LIMIT, DEPTH_LIMIT = "page_limit", "depth_limit"
+PAGE_LIMIT, DEPTH_LIMIT, SITEMAP_LIMIT = "page_limit", "depth_limit", "sitemap_limit"
+MOST_SITEMAPS = 500  # of one sync
+MOST_LEVELS = 3  # of indexes that name indexes
 State, Kind = Page.State, Page.Kind
 
 
@@ -55,6 +57,12 @@ class Walk:
         counts = getattr(self.sync, kind)
         counts[code] = counts.get(code, 0) + 1
 
+    def undone(self, page: Page) -> Page | None:
+        """The page as it was before a transaction that was rolled back; so are the counts."""
+        self.known.clear()
+        self.sync.refresh_from_db(fields=[*Sync.COUNTS, "reasons"])
+        return self.pages().filter(pk=page.pk).first()
+
     def because(self, reason: str) -> None:
         """Why this sync cannot be complete."""
         if reason not in self.sync.reasons:
@@ -64,7 +72,10 @@ class Walk:
 def add(
     walk: Walk, urls: Iterable[str], *, depth: int, kind: str = Kind.PAGE, hops: int = 0
 ) -> None:
-    """Put the addresses that belong to the website into the frontier; the rest is counted."""
+    """Put the addresses that belong to the website into the frontier; the rest is counted.
+
+    `hops` counts the redirects that led to a page, and the indexes above a sitemap.
+    """
     fresh = [url for url in dict.fromkeys(urls) if url not in walk.known]
     if not fresh:
         return
@@ -76,6 +87,7 @@ def add(
         walk.sync.found += len(wanted)
     else:
         wanted = _unseen(walk, [url for url in wanted if walk.extent.is_own_host(url)])
+        wanted = few_sitemaps(walk, wanted, _room_for_sitemaps(walk, wanted, hops))
     _write(walk, wanted, depth, kind, hops)
 
 
@@ -126,6 +138,21 @@ def _within_limit(walk: Walk, urls: list[str]) -> list[str]:
     if len(urls) > room:
         walk.because(PAGE_LIMIT)
         walk.sync.skipped[PAGE_LIMIT] = walk.sync.skipped.get(PAGE_LIMIT, 0) + len(urls) - room
+    return urls[:room]
+
+
+def _room_for_sitemaps(walk: Walk, urls: list[str], level: int) -> int:
+    if level > MOST_LEVELS or not urls:
+        return 0
+    return max(0, MOST_SITEMAPS - walk.seen().filter(kind=Kind.SITEMAP).count())
+
+
+def few_sitemaps(walk: Walk, urls: list[str], room: int) -> list[str]:
+    """The first of them; the rest is counted, and leaves the sync partial."""
+    if len(urls) > room:
+        walk.because(SITEMAP_LIMIT)
+        counted = walk.sync.skipped.get(SITEMAP_LIMIT, 0)
+        walk.sync.skipped[SITEMAP_LIMIT] = counted + len(urls) - room
     return urls[:room]
 
 

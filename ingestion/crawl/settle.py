@@ -20,17 +20,20 @@ from ingestion.crawl import frontier, sitemap
 from ingestion.crawl.content import fingerprint, packed
 from ingestion.crawl.deliver import deliver, deliver_file
 from ingestion.crawl.errors import (
+    BrokenResponse,
     FetchError,
     HttpStatus,
     NotADocument,
     RedirectLoop,
     RedirectOutside,
+    SitemapBroken,
+    SitemapEmpty,
     TooManyRedirects,
 )
 from ingestion.crawl.fetch import REDIRECTS, Fetched
 from ingestion.crawl.frontier import Walk
 from ingestion.crawl.models import Page
-from ingestion.crawl.normalise import looks_like_sitemap, normalised
+from ingestion.crawl.normalise import normalised
 from ingestion.crawl.page import Head
 from ingestion.crawl.politeness import rest
 from ingestion.crawl.read import Content, Reading
@@ -54,6 +57,7 @@ CERTAIN = {
     "redirect_loop",
     "redirect_outside",
 }
+SITEMAP_FAULTS = {SitemapBroken.code, SitemapEmpty.code}  # why the sync is partial, by themselves
 # Pages that hold the same content: of this sync, or of the last one if this has not come to them.
 _TWINS = """
     SELECT url FROM ingestion_page
@@ -96,7 +100,7 @@ def _settle(walk: Walk, page: Page, outcome: Reading | FetchError | Refused) -> 
     walk.sync.fetched += 1
     answer = outcome.fetched
     page.status = answer.status
-    if answer.status == 304:
+    if answer.status == 304 and conditions(page):
         _unchanged(walk, page)
     elif answer.status in REDIRECTS:
         _redirected(walk, page, answer)
@@ -106,6 +110,15 @@ def _settle(walk: Walk, page: Page, outcome: Reading | FetchError | Refused) -> 
         if answer.status in {429, 503}:
             rest(urlsplit(walk.website.url).netloc, _retry_after(answer.headers, page.tries))
         raise HttpStatus(answer.status)
+
+
+def conditions(page: Page) -> dict[str, str]:
+    """The headers by which a page is asked for only if it changed; none for one whose content was
+    never delivered, so that it is needed again."""
+    if not (page.document_id or page.code or page.kind == Page.Kind.SITEMAP):
+        return {}
+    known = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
+    return {name: value for name, value in known.items() if value}
 
 
 def _refused(walk: Walk, page: Page, refused: Refused) -> None:
@@ -126,8 +139,10 @@ def _failed(walk: Walk, page: Page, error: FetchError) -> None:
         return
     walk.count("failed", error.code)
     if error.code not in CERTAIN:
-        walk.because(PAGES_FAILED)
-        frontier.add(walk, page.links, depth=page.depth + 1)
+        walk.because(error.code if error.code in SITEMAP_FAULTS else PAGES_FAILED)
+        _lead_on(walk, page)
+    if error.code == SitemapEmpty.code:
+        page.links = []
     _end(page, error.code)
 
 
@@ -147,12 +162,7 @@ def _end(page: Page, code: str) -> None:
 
 def _unchanged(walk: Walk, page: Page) -> None:
     """What the page led to last time it leads to again."""
-    depth = page.depth + 1
-    if page.kind == Page.Kind.SITEMAP:
-        frontier.add(walk, page.links, depth=depth)
-        frontier.add(walk, filter(looks_like_sitemap, page.links), depth=0, kind=page.kind)
-    else:
-        frontier.add(walk, page.links, depth=depth)
+    _lead_on(walk, page)
     if page.code in DIRECTIONS and page.alias_of:
         frontier.add(walk, [page.alias_of], depth=page.depth, hops=page.hops)
     if page.code:
@@ -162,10 +172,28 @@ def _unchanged(walk: Walk, page: Page) -> None:
     _end(page, page.code)
 
 
+def _lead_on(walk: Walk, page: Page) -> None:
+    """To what it led to when it was read last."""
+    links = page.links
+    if page.kind == Page.Kind.SITEMAP:
+        known = walk.pages().filter(url__in=links, kind=page.kind).values_list("url", flat=True)
+        maps = set(known)
+        _add_sitemaps(walk, page, [url for url in links if url in maps])
+        links = [url for url in links if url not in maps]
+    frontier.add(walk, links, depth=page.depth + 1)
+
+
+def _add_sitemaps(walk: Walk, page: Page, urls: list[str]) -> None:
+    kind = Page.Kind.SITEMAP
+    frontier.add(walk, urls, depth=0, kind=kind, hops=page.hops + 1)
+
+
 def _redirected(walk: Walk, page: Page, answer: Fetched) -> None:
-    target = normalised(answer.location or "")
+    if answer.location is None:
+        raise BrokenResponse("It redirects to no address.")
+    target = normalised(answer.location)
     if target is None or not walk.extent.is_own_host(target):
-        raise RedirectOutside(f"It leads to {(answer.location or 'nowhere')[:200]}.")
+        raise RedirectOutside(f"It leads to {answer.location[:200]}.")
     if target == page.url or _leads_back(walk, page.url, target):
         raise RedirectLoop
     if page.hops >= MAX_HOPS:
@@ -207,9 +235,17 @@ def _answered(walk: Walk, page: Page, reading: Reading) -> None:
 def _sitemap(walk: Walk, page: Page, body: bytes) -> None:
     found = sitemap.read_sitemap(body)
     urls = [url for url in (normalised(raw, page.url) for raw in found.urls) if url]
-    page.kind, page.links, page.content_hash = Page.Kind.SITEMAP, urls, fingerprint(body)
-    kind = Page.Kind.SITEMAP if found.is_index else Page.Kind.PAGE
-    frontier.add(walk, urls, depth=0 if found.is_index else page.depth + 1, kind=kind)
+    page.kind = Page.Kind.SITEMAP
+    if found.is_index:
+        _add_sitemaps(walk, page, urls)
+    else:
+        frontier.add(walk, urls, depth=page.depth + 1)
+    if found.is_broken:
+        page.links = list(dict.fromkeys([*urls, *page.links]))[: sitemap.MOST_URLS]
+        raise SitemapBroken
+    if page.links and not urls:
+        raise SitemapEmpty
+    page.links, page.content_hash = urls, fingerprint(body)
     _end(page, "")
 
 

@@ -11,6 +11,7 @@ from .errors import (
     ParsingError,
     PasswordProtected,
     TooComplex,
+    TooManyFiles,
     UnsupportedMediaType,
 )
 from .limits import Limits
@@ -32,6 +33,7 @@ __all__ = [
     "QuestionAnswer",
     "Report",
     "TooComplex",
+    "TooManyFiles",
     "UnsupportedMediaType",
     "detect_media_type",
     "members",

@@ -19,7 +19,7 @@ from lxml import etree
 
 from .clean import fold
 from .directory import FAILURES, open_zip
-from .errors import BrokenFile, ParsingError, PasswordProtected, TooComplex
+from .errors import BrokenFile, ParsingError, PasswordProtected, TooComplex, TooManyFiles
 from .limits import MEGABYTE, Limits
 
 _ENCRYPTED = 0x1
@@ -114,18 +114,21 @@ def members_or_reasons(
     data: bytes,
     *,
     limits: Limits = Limits(),  # noqa: B008
+    most: int | None = None,
 ) -> Iterator[tuple[str, bytes | ParsingError]]:
     """The same, with the reason in place of the bytes for a member that is damaged or an archive.
 
-    Raises what is wrong with the archive as a whole.
+    Raises what is wrong with the archive as a whole, and TooManyFiles for more than `most`
+    documents, before any is unpacked.
     """
     package = Package(data, limits)
+    named = [(entry, safe_name(_stored_name(entry))) for entry in package.entries]
+    documents = [(entry, name) for entry, name in named if name and _is_document(entry)]
+    if most is not None and len(documents) > most:
+        raise TooManyFiles(f"It holds {len(documents):,}; the limit is {most:,}.", limit=most)
     seen: dict[str, int] = {}
-    for entry in package.entries:
-        name = safe_name(_stored_name(entry))
-        if _is_document(entry) and name:
-            unique = _unique(name, seen)
-            yield unique, _content(package, entry, name)
+    for entry, name in documents:
+        yield _unique(name, seen), _content(package, entry, name)
 
 
 def _content(package: Package, entry: zipfile.ZipInfo, name: str) -> bytes | ParsingError:

@@ -64,6 +64,12 @@ class TooComplex(ParsingError):
     code = "too_complex"
 
 
+class TooManyFiles(TooComplex):
+    """The archive holds more files than are received at once. Split it into several archives."""
+
+    code = "too_many_files"
+
+
 class ParseTimeout(ParsingError):
     """Reading the file took so long that it was stopped. Split it, or save it anew and retry."""
 

@@ -18,10 +18,16 @@ from ingestion.embed import KEPT_UNDER
 from ingestion.errors import BadName, FileMissing, TooLarge
 from ingestion.ingest import ingest
 from ingestion.models import Document, IngestionJob
-from ingestion.parsing import BrokenFile, EmptyFile, NoContent, UnsupportedMediaType
+from ingestion.parsing import (
+    BrokenFile,
+    EmptyFile,
+    NoContent,
+    TooManyFiles,
+    UnsupportedMediaType,
+)
 from ingestion.pause import pause
 from ingestion.receive import clean_name, clean_uri, receive, receive_again, retry
-from ingestion.unpack import Received, receive_any
+from ingestion.unpack import MOST_FILES, Received, receive_any
 from tenants.models import Agent, Tenant
 from tests.embedding_server import EmbeddingServer
 from tests.factories import ingest_text, make_agent
@@ -272,6 +278,22 @@ def test_an_archive_that_is_broken_or_holds_nothing_is_refused_whole(agent: Agen
     with pytest.raises(NoContent):
         send(agent, archive(**{"__MACOSX/a": b"x"}))
     assert not Document.objects.exists()
+
+
+def test_an_archive_of_more_files_than_are_received_at_once_is_refused_whole(agent: Agent) -> None:
+    data = archive(**{f"{n}.md": b"# A" for n in range(MOST_FILES + 1)})
+    with pytest.raises(TooManyFiles) as caught:
+        send(agent, data)
+    assert (caught.value.code, caught.value.context["limit"]) == ("too_many_files", MOST_FILES)
+    assert not Document.objects.exists()
+
+
+def test_a_limit_counts_documents_and_not_folders(agent: Agent) -> None:
+    data = archive(**{"alt/": b"", "alt/a.md": b"# A", "alt/.x": b"", "alt/b.md": b"# B"})
+    assert len(send(agent, data, most=2).jobs) == 2
+    assert len(send(agent, data, most=None).jobs) == 2
+    with pytest.raises(TooManyFiles):
+        send(agent, data, most=1)
 
 
 def test_what_is_no_archive_is_received_as_it_is(agent: Agent) -> None:

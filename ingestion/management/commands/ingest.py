@@ -118,7 +118,7 @@ def _receive(
     refused = list(refused)
     for uri, path in files:
         try:
-            found = receive_any(agent, name=path.name, data=_content(path), uri=uri)
+            found = receive_any(agent, name=path.name, data=_content(path), uri=uri, most=None)
         except DolphyError as error:
             refused.append((spelt(uri), error))
         else:

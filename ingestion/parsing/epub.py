@@ -1,6 +1,7 @@
 """EPUB: the chapters in the order of the spine, each read as HTML.
 
-The book's own table of contents is left out. Books locked by a shop's DRM are refused.
+The book's own table of contents is left out. Books locked by a shop's DRM are refused. A chapter
+that cannot be read is left out and reported; a book is refused when no other has text.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .archive import Package
 from .blocks import Block, Reading
 from .charset import decode
 from .clean import fold
-from .errors import BrokenFile, PasswordProtected
+from .errors import BrokenFile, ParsingError, PasswordProtected
 from .html import page_blocks
 from .limits import Deadline, Limits
 from .xml_tree import parse_xml
@@ -40,14 +41,27 @@ def read_epub(data: bytes, limits: Limits) -> Reading:
     book = parse_xml(package.read_xml(path))
     blocks: list[Block] = []
     removed = 0
+    failed: dict[str, ParsingError] = {}
     deadline = Deadline(limits.seconds)
-    for chapter in _chapters(book, posixpath.dirname(path)):
+    for chapter in dict.fromkeys(_chapters(book, posixpath.dirname(path))):  # each once
         deadline.check()
-        found, dropped = page_blocks(decode(package.read(chapter))[0])
-        blocks.extend(found)
-        removed += dropped
+        try:
+            found, dropped = page_blocks(decode(package.read(chapter))[0])
+        except ParsingError as error:
+            failed[chapter] = error
+        else:
+            blocks.extend(found)
+            removed += dropped
+    if failed and not blocks:
+        raise next(iter(failed.values()))
     title = fold(next(book.itertext(_TITLE), ""))
-    return Reading(tuple(blocks), title, boilerplate_removed=removed)
+    warnings = tuple(_left_out(chapter, error) for chapter, error in failed.items())
+    return Reading(tuple(blocks), title, boilerplate_removed=removed, warnings=warnings)
+
+
+def _left_out(chapter: str, error: ParsingError) -> str:
+    why = error.detail or error.message.partition(". ")[0].rstrip(".") + "."
+    return f'The chapter "{fold(chapter)}" was left out. {why}'
 
 
 def _refuse_locked(package: Package) -> None:

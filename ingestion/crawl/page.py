@@ -50,7 +50,7 @@ def read_head(data: bytes, url: str, headers: Mapping[str, str]) -> Head:
     nofollow = bool(wishes & {"nofollow", "none"})
     canonical = _canonical(page, base, headers)
     return Head(
-        links=() if nofollow else tuple(dict.fromkeys(_links(page, base)))[:MOST_LINKS],
+        links=() if nofollow else _first_links(page, base),
         canonical=canonical if canonical != url else None,
         refresh=_refresh(page, base),
         noindex=bool(wishes & {"noindex", "none"}),
@@ -74,6 +74,15 @@ def _tree(data: bytes) -> HtmlElement | None:
         return lxml_html.document_fromstring(data.removeprefix(codecs.BOM_UTF8), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+
+
+def _first_links(page: HtmlElement, base: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for url in _links(page, base):
+        found[url] = None
+        if len(found) == MOST_LINKS:
+            break
+    return tuple(found)
 
 
 def _links(page: HtmlElement, base: str) -> Iterator[str]:

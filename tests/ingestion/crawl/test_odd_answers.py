@@ -9,6 +9,7 @@ import pytest
 
 from ingestion.crawl import crawl as crawling
 from ingestion.crawl import finish as finishing
+from ingestion.crawl import page as pages
 from ingestion.crawl import robots, settle
 from ingestion.crawl.fetch import Fetched
 from ingestion.crawl.models import Page, Sync
@@ -63,6 +64,22 @@ def test_links_of_all_kinds_that_are_no_addresses_are_passed_over(acme: World, t
     sync = crawled(acme, two)
     assert (sync.state, sync.failed) == (State.COMPLETE, {})
     assert documents(sync.website, two) == {"/", "/good", "/odd"}
+
+
+def test_of_endless_links_the_first_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    real = pages.normalised
+
+    def normalised(url: str, base: str = "") -> str | None:
+        looked.append(url)
+        return real(url, base)
+
+    monkeypatch.setattr(pages, "normalised", normalised)
+    monkeypatch.setattr(pages, "MOST_LINKS", 3)
+    links = tuple(f"/{number // 2}" for number in range(1000))  # each of them twice
+    head = pages.read_head(html("Çok", links=links).encode(), "http://a.example/", {})
+    assert head.links == ("http://a.example/0", "http://a.example/1", "http://a.example/2")
+    assert len(looked) < 10
 
 
 # Faults of our own

@@ -187,8 +187,7 @@ def _refusal(walk: Walk, page: Page, fetcher: Fetcher) -> Refused | FetchError |
         _ask(walk, fetcher, origin)
     rules = _rules(walk, origin)
     if rules.error:
-        code = rules.error if rules.is_refused else "robots_unreachable"
-        return Refused(code, is_failure=True)
+        return Refused(rules.code, is_failure=True)
     try:
         is_allowed = page.kind == Page.Kind.SITEMAP or rules.allows(page.url)
     except Exception:

@@ -26,7 +26,7 @@ from ingestion.crawl.deliver import deliver_held
 from ingestion.crawl.errors import PageFault, SitemapEmpty, StartFailed
 from ingestion.crawl.frontier import Walk
 from ingestion.crawl.models import Page, Sync, Website
-from ingestion.crawl.robots import REFUSALS, origin_of
+from ingestion.crawl.robots import OF_THE_SERVER, UNREACHABLE, origin_of
 from ingestion.crawl.settle import DIRECTIONS, MAX_HOPS, PAGES_FAILED, SITEMAP_FAULTS
 from ingestion.models import Document
 from ingestion.parsing import parse
@@ -35,6 +35,7 @@ from ingestion.parsing.media_type import HTML
 logger = logging.getLogger(__name__)
 
 START_FAILED = "start_failed"
+ONLY_LINKS = "only_links"
 TOO_MANY_GONE = "too_many_gone"
 FEW_DOCUMENTS = 3  # of so many at least, more than half are many
 WITH_CONTENT = (
@@ -48,6 +49,7 @@ KEPT = {
     "unreadable",
     "empty_file",
     "no_content",
+    ONLY_LINKS,
     "needs_javascript",
     "garbled_text",
     "too_complex",
@@ -67,6 +69,7 @@ def finish(walk: Walk) -> bool:
     start = _start(walk)
     if start is None or not _leads_on(walk, start):
         walk.because(START_FAILED)
+    _excuse_ways(walk)
     walk.sync.report()
     if not walk.sync.reasons:
         _remove_unless_many(walk)
@@ -201,12 +204,28 @@ def _start(walk: Walk) -> Page | None:
     return None
 
 
+def _excuse_ways(walk: Walk) -> None:
+    """A page without content is no failure when it was the way to pages that have some."""
+    empty = walk.seen().filter(code="no_content", kind=Page.Kind.PAGE).exclude(links=[])
+    for page in empty.only("links", "depth"):
+        beyond = walk.seen().filter(url__in=page.links, depth__gt=page.depth)
+        if not beyond.filter(code__in=["", *DIRECTIONS]).exists():
+            continue
+        with transaction.atomic():
+            walk.pages().filter(pk=page.pk).update(code=ONLY_LINKS)
+            walk.sync.failed["no_content"] = walk.sync.failed.get("no_content", 0) - 1
+            if walk.sync.failed["no_content"] <= 0:
+                del walk.sync.failed["no_content"]
+            walk.count("skipped", ONLY_LINKS)
+            walk.sync.report()
+
+
 def _leads_on(walk: Walk, start: Page) -> bool:
     """Whether the start was read. One that holds nothing but links was, if they led to content:
     a server under maintenance shows an empty page, and no way on from it."""
     if start.kind == Page.Kind.SITEMAP and start.code == "":
         return bool(start.links)
-    if start.code not in SITEMAP_FAULTS | {"no_content"}:
+    if start.code not in SITEMAP_FAULTS | {"no_content", ONLY_LINKS}:
         return start.code in ("", "excluded")
     is_way = bool(start.links) or start.code in SITEMAP_FAULTS
     return is_way and walk.seen().filter(code="", depth__gt=start.depth).exists()
@@ -290,5 +309,5 @@ def _why(walk: Walk, start: Page) -> str:
     rules = walk.sync.robots.get(origin_of(start.url), {})
     code = start.code or (SitemapEmpty.code if start.kind == Page.Kind.SITEMAP else "")
     message = rules.get("message") or rules.get("error") or ""
-    is_theirs = code in REFUSALS | {"robots_unreachable"}
+    is_theirs = code in OF_THE_SERVER | {UNREACHABLE}
     return f"({code}) {message if is_theirs else ''}".strip()

@@ -1,4 +1,5 @@
-"""The frontier: the pages of a sync that wait to be fetched, nearest to the start first.
+"""The frontier: the pages of a sync that wait to be fetched, nearest to the start first, and those
+of one depth in the order in which they were linked.
 
 Every address of a sync is one row with the sync's number. Adding an address that the sync has seen
 does nothing, so circles end by themselves.
@@ -160,6 +161,7 @@ def _write(walk: Walk, urls: Sequence[str], depth: int, kind: str, hops: int) ->
     if not urls:
         return
     owner = {"tenant_id": walk.website.tenant_id, "agent_id": walk.website.agent_id}
+    first = walk.sync.found - len(urls) if kind != Kind.SITEMAP else 0
     Page.objects.bulk_create(
         [
             Page(
@@ -169,13 +171,14 @@ def _write(walk: Walk, urls: Sequence[str], depth: int, kind: str, hops: int) ->
                 kind=kind,
                 seen=walk.sync.number,
                 depth=depth,
+                place=first + n,
                 hops=hops,
             )
-            for url in urls
+            for n, url in enumerate(urls)
         ],
         update_conflicts=True,
         unique_fields=["tenant", "website", "url"],
-        update_fields=["seen", "state", "depth", "hops", "tries", "not_before", "alone"],
+        update_fields=["seen", "state", "depth", "place", "hops", "tries", "not_before", "alone"],
         batch_size=1000,
     )
 
@@ -184,7 +187,7 @@ def take(walk: Walk, count: int) -> list[Page]:
     """The next pages that may be fetched now; each is noted as tried once more."""
     ready = Q(not_before=None) | Q(not_before__lte=timezone.now())
     waiting = walk.seen().filter(ready, state=State.WAITING)
-    found = list(waiting.defer("content", "blocks").order_by("depth", "url")[:count])
+    found = list(waiting.defer("content", "blocks").order_by("depth", "place", "url")[:count])
     walk.pages().filter(pk__in=[page.pk for page in found]).update(tries=F("tries") + 1)
     for page in found:
         page.tries += 1

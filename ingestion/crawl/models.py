@@ -261,7 +261,8 @@ class Sync(TenantOwned):
 
 
 class Page(TenantOwned):
-    """One address of a website. `seen` is the number of the last sync that found it.
+    """One address of a website. `seen` is the number of the last sync that found it, `depth` says
+    how many links from the start, `place` in which order.
 
     waiting → held → done: fetched pages are held until what repeats across pages is known. `code`
     says how it ended: empty with content, else why there is none. `alias_of` is the address whose
@@ -287,6 +288,7 @@ class Page(TenantOwned):
     seen = models.PositiveIntegerField()
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     depth = models.PositiveSmallIntegerField(default=0)
+    place = models.PositiveIntegerField(default=0)
     hops = models.PositiveSmallIntegerField(default=0)
     tries = models.PositiveSmallIntegerField(default=0)
     not_before = models.DateTimeField(null=True)
@@ -321,7 +323,8 @@ class Page(TenantOwned):
         ]
         indexes = [
             models.Index(
-                fields=["tenant", "website", "seen", "state", "depth", "url"], name="page_frontier"
+                fields=["tenant", "website", "seen", "state", "depth", "place"],
+                name="page_frontier",
             ),
             models.Index(
                 fields=["tenant", "website", "content_hash"],

@@ -13,12 +13,22 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
-from ingestion.crawl.errors import AddressRefused, FetchError, UrlRefused
+from ingestion.crawl.errors import (
+    AddressRefused,
+    ConnectionFailed,
+    FetchError,
+    HostNotFound,
+    TlsFailed,
+    UrlRefused,
+)
 from ingestion.crawl.fetch import USER_AGENT, Fetcher
 
 MOST_BYTES = 512 * 1024  # as much as the standard asks to be read
 LONGEST_DELAY = 60.0
 REFUSALS = {AddressRefused.code, UrlRefused.code}
+UNREACHABLE = "robots_unreachable"
+# What is wrong with the whole server, and not with its robots.txt.
+OF_THE_SERVER = REFUSALS | {HostNotFound.code, ConnectionFailed.code, TlsFailed.code}
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,11 @@ class Robots:
     def is_refused(self) -> bool:
         """Whether the server may not be asked at all; asking again changes nothing."""
         return self.error in REFUSALS
+
+    @property
+    def code(self) -> str:
+        """Why none of the server's pages is asked for, while `error` is set."""
+        return self.error if self.error in OF_THE_SERVER else UNREACHABLE
 
     @property
     def delay(self) -> float:

@@ -1,7 +1,8 @@
-"""`manage.py crawl TENANT/AGENT URL`: a website into an agent's documents, and again."""
+"""`manage.py crawl TENANT/AGENT URL`: a website into an agent's documents, and again, and out."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -13,11 +14,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from dolphy.celery import workers_answer
-from dolphy.errors import DolphyError
+from dolphy.errors import DolphyError, NotFound
 from ingestion.crawl import websites
 from ingestion.crawl.crawl import crawl
 from ingestion.crawl.finish import START_FAILED
 from ingestion.crawl.models import Sync, Website
+from ingestion.crawl.normalise import required
 from tenants.models import Agent
 from tenants.scope import agent_named
 
@@ -27,6 +29,9 @@ LONGEST_NAP = 5.0
 INCLUDE = (
     "only pages whose path matches, such as '/help/*' or '*.pdf' (with :// in it: whose whole "
     "address matches); may be given several times"
+)
+KEPT = (
+    "The website stays registered. To remove it with its documents: manage.py crawl {} {} --remove"
 )
 EXCLUDE = "no pages that match; wins over --include; may be given several times"
 
@@ -45,6 +50,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--delay", type=float, help="seconds between two requests")
         parser.add_argument("--every", type=int, dest="every_hours", help="sync again after hours")
+        parser.add_argument("--remove", action="store_true", help="take the website out again")
         parser.add_argument("--no-wait", action="store_true", help="leave the rest to workers")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -52,7 +58,11 @@ class Command(BaseCommand):
         names = ("include", "exclude", "page_limit", "depth_limit", "delay", "every_hours")
         settings = {name: options[name] for name in names if options[name] is not None}
         try:
-            sync = _begin(agent_named(options["agent"]), options["url"], settings)
+            agent = agent_named(options["agent"])
+            if options["remove"]:
+                console.print(_remove(agent, options["url"]))
+                return
+            sync = _begin(agent, options["url"], settings)
         except DolphyError as error:
             raise CommandError(f"{error.code}: {error.message}") from error
         if options["no_wait"]:
@@ -61,7 +71,9 @@ class Command(BaseCommand):
         _follow(sync, console)
         console.print(_summary(sync))
         if sync.state in {Sync.State.FAILED, Sync.State.CANCELLED} or START_FAILED in sync.reasons:
-            raise CommandError(f"{sync.state}: {sync.error_code} {sync.error}".strip())
+            why = f"{sync.state}: {sync.error_code} {sync.error}".strip()
+            url = shlex.quote(sync.website.url)
+            raise CommandError(f"{why}\n{KEPT.format(options['agent'], url)}")
 
 
 def _begin(agent: Agent, url: str, settings: dict[str, Any]) -> Sync:
@@ -74,6 +86,15 @@ def _begin(agent: Agent, url: str, settings: dict[str, Any]) -> Sync:
         websites.change(website, **settings)
     syncs = Sync.objects.select_related("website").filter(tenant=website.tenant_id, website=website)
     return syncs.filter(state__in=Sync.OPEN).first() or websites.sync(website)
+
+
+def _remove(agent: Agent, url: str) -> str:
+    """Raises `NotFound`, `UrlRefused`."""
+    found = Website.objects.filter(tenant=agent.tenant_id, agent=agent, url=required(url)).first()
+    if found is None:
+        raise NotFound("The agent has no such website.")
+    websites.remove(found)
+    return f"{escape(found.url)} was removed, with its documents."
 
 
 def _follow(sync: Sync, console: Console) -> None:

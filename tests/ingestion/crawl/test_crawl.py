@@ -10,6 +10,8 @@ import pytest
 
 from ingestion.crawl import crawl as crawling
 from ingestion.crawl import normalise
+from ingestion.crawl.errors import HostNotFound
+from ingestion.crawl.fetch import Fetcher
 from ingestion.crawl.models import Page, Sync, Website
 from ingestion.ingest import ingest
 from ingestion.models import Document, IngestionJob
@@ -178,6 +180,16 @@ def test_a_robots_txt_that_fails_stops_the_crawl_and_removes_nothing(
     assert len(documents(sync.website, site)) == 4
 
 
+def test_a_host_that_is_not_known_is_named_as_such(acme: World, site: Site) -> None:
+    def unknown(host: str, port: int) -> list[str]:
+        raise HostNotFound
+
+    sync = finish(website(acme, site), fetcher=Fetcher(resolver=unknown))
+    assert (sync.state, sync.failed) == (State.FAILED, {"host_not_found": 1})
+    assert sync.reasons == ["host_not_found", "start_failed"]
+    assert "(host_not_found) The name of the server is not known." in sync.error
+
+
 @pytest.mark.parametrize("failure", [404, 500])
 def test_a_website_whose_start_fails_loses_nothing(acme: World, site: Site, failure: int) -> None:
     small(site)
@@ -201,11 +213,26 @@ def test_a_start_of_nothing_but_links_does_not_keep_a_crawl_from_being_complete(
     small(site)
     site.pages["/"] = only_links("/s0", "/s1", "/s2")
     sync = crawled(acme, site)
-    assert (sync.state, sync.failed) == (State.COMPLETE, {"no_content": 1})
+    assert (sync.state, sync.failed) == (State.COMPLETE, {})
+    assert sync.skipped == {"only_links": 1}
+    assert code(sync.website, site, "/") == "only_links"
     site.pages["/"] = only_links("/s0", "/s1")
     again = finish(sync.website)
     assert (again.state, again.gone) == (State.COMPLETE, 1)
+    assert (again.failed, again.skipped) == ({}, {"only_links": 1})
     assert documents(sync.website, site) == {"/s0", "/s1"}
+
+
+def test_a_page_of_links_on_the_way_is_no_failure_but_one_that_leads_nowhere_is(
+    acme: World, site: Site
+) -> None:
+    linking(site, "/way", "/back")
+    site.pages["/way"] = only_links("/", "/end")
+    site.pages["/end"] = html("Son", "İade süresi teslimden sonra on dört gündür.")
+    site.pages["/back"] = only_links("/", "/way")
+    sync = crawled(acme, site)
+    assert (sync.failed, sync.skipped) == ({"no_content": 1}, {"only_links": 1})
+    assert documents(sync.website, site) == {"/", "/end"}
 
 
 @pytest.mark.parametrize("links", [(), ("/",), ("/away",)])
@@ -438,6 +465,26 @@ def test_the_same_content_under_two_addresses_is_one_document(acme: World, site:
     assert sync.skipped == {"duplicate": 3}
     twin = Page.objects.get(url=site.url("/z/s0"))
     assert (twin.code, twin.alias_of) == ("duplicate", site.url("/s0"))
+
+
+@pytest.mark.parametrize("first, second", [("/z", "/a"), ("/a", "/z")])
+def test_of_two_pages_with_the_same_content_the_one_linked_first_holds_it(
+    acme: World, site: Site, first: str, second: str
+) -> None:
+    linking(site, first, second)
+    site.pages[first] = site.pages[second] = html("İade", "İade süresi on dört gündür.")
+    sync = crawled(acme, site)
+    assert documents(sync.website, site) == {"/", first}
+    assert (sync.skipped, code(sync.website, site, second)) == ({"duplicate": 1}, "duplicate")
+
+
+def test_of_two_pages_with_the_same_content_the_one_nearer_to_the_start_holds_it(
+    acme: World, site: Site
+) -> None:
+    linking(site, "/m", "/z")
+    site.pages["/m"] = html("Ara", "Buradan ötesi arşivdir.", links=("/a",))
+    site.pages["/z"] = site.pages["/a"] = html("İade", "İade süresi on dört gündür.")
+    assert documents(crawled(acme, site).website, site) == {"/", "/m", "/z"}
 
 
 def test_when_the_first_of_two_goes_the_other_takes_its_place(acme: World, site: Site) -> None:

@@ -25,7 +25,7 @@ from ingestion.removal import purge
 from retrieval.retrieve import retrieve
 from tests.factories import World
 from tests.ingestion.crawl.run import crawled, documents, finish, website
-from tests.ingestion.crawl.site import Request, Site, html
+from tests.ingestion.crawl.site import Request, Site, html, status
 
 V1 = "/api/v1"
 State = Sync.State
@@ -412,6 +412,27 @@ def test_the_command_names_what_is_wrong(acme: World) -> None:
         call_command("crawl", "acme/nobody", "http://a.example/")
     with pytest.raises(CommandError, match=r"address_refused.*ED_HOSTS=127\.0\.0\.1:80"):
         call_command("crawl", "acme/help", "http://127.0.0.1/")
+
+
+def test_the_command_says_that_a_failed_website_stays_and_removes_it(
+    acme: World, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingestion.management.commands.crawl.WORKER_SECONDS", 0.01)
+    site.pages["/"] = status(404)
+    with pytest.raises(CommandError) as raised:
+        call_command("crawl", "acme/help", site.url("/"), "--delay", "0", stdout=StringIO())
+    why, advice = str(raised.value).splitlines()
+    assert why.startswith("failed: start_failed")
+    assert advice == (
+        "The website stays registered. To remove it with its documents: "
+        f"manage.py crawl acme/help {site.url('/')} --remove"
+    )
+    out = StringIO()
+    call_command("crawl", "acme/help", site.url("/"), "--remove", stdout=out)
+    assert "was removed, with its documents." in out.getvalue()
+    assert not Website.objects.filter(url=site.url("/")).exists()
+    with pytest.raises(CommandError, match="no such website"):
+        call_command("crawl", "acme/help", site.url("/"), "--remove")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""PPTX: a slide's title as a heading, then its text and tables; `page` is the slide.
+"""PPTX: a slide's title as a heading, then its text, tables and charts; `page` is the slide.
 
 Read by python-pptx, groups included. Slide numbers, dates and footers are left out and counted;
 speaker notes and hidden slides are left out and reported, since they are not meant for readers.
+Diagrams, and charts that keep no numbers, are reported as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pptx.exc import PythonPptxError
 
 from .archive import PACKAGE_FAILURES, Package
 from .blocks import Block, BlockKind, Reading
+from .charts import chart_tables
 from .clean import fold
 from .errors import BrokenFile, TooComplex
 from .limits import Limits
@@ -39,7 +41,7 @@ def read_pptx(data: bytes, limits: Limits) -> Reading:
 
 def _read(slides, title: str) -> Reading:  # type: ignore[no-untyped-def]  # python-pptx has no types
     blocks: list[Block] = []
-    blank, furniture, notes, hidden = [], 0, 0, 0
+    blank, furniture, notes, hidden, drawn = [], 0, 0, 0, 0
     for number, slide in enumerate(slides, start=1):
         if slide.element.get("show") == "0":
             hidden += 1
@@ -48,11 +50,13 @@ def _read(slides, title: str) -> Reading:  # type: ignore[no-untyped-def]  # pyt
         shapes = list(_shapes(slide.shapes))
         furniture += sum(_is_furniture(shape) for shape in shapes)
         found = list(_slide_blocks(shapes, number))
+        drawn += sum(_is_only_drawn(shape) for shape in shapes)
         if not found:
             blank.append(number)
         blocks.extend(found)
     warnings = [f"{notes} slides have speaker notes, which were left out."] if notes else []
     warnings += [f"{hidden} hidden slides were left out."] if hidden else []
+    warnings += [f"{drawn} diagrams or charts could not be read."] if drawn else []
     first = next((b.text for b in blocks[:1] if b.kind is BlockKind.HEADING), "")
     generic = title.lower() in ("", "powerpoint presentation", "powerpoint sunusu")
     return Reading(
@@ -90,12 +94,20 @@ def _is_furniture(shape) -> bool:  # type: ignore[no-untyped-def]
     )
 
 
+def _is_only_drawn(shape) -> bool:  # type: ignore[no-untyped-def]
+    if getattr(shape, "has_chart", False):
+        return not any(chart_tables(shape.chart.element, None))
+    return str(getattr(shape.element, "graphicData_uri", "")).endswith("/diagram")
+
+
 def _slide_blocks(shapes, number: int) -> Iterator[Block]:  # type: ignore[no-untyped-def]
     for shape in shapes:
         if _has_role(shape, _FURNITURE):
             continue
         if getattr(shape, "has_table", False):
             yield from filter(None, [_table(shape.table, number)])
+        elif getattr(shape, "has_chart", False):
+            yield from chart_tables(shape.chart.element, number)
         elif shape.has_text_frame:
             yield from _text_blocks(shape, number)
 

@@ -135,7 +135,14 @@ def _shown(cell) -> str:  # type: ignore[no-untyped-def]
     if isinstance(value, bool):
         return "✓" if value else "–"
     if isinstance(value, int | float):
-        return _number(value, cell.number_format or "General")
+        return number_text(value, cell.number_format or "General")
+    if isinstance(value, date | time | timedelta):
+        return date_text(value, cell.number_format or "General")
+    return fold(str(value))
+
+
+def date_text(value: object, number_format: str) -> str:
+    """A moment, a day, a time or a duration, as openpyxl makes them of a number."""
     if isinstance(value, datetime):
         midnight = value.time() == time(0, 0)
         return value.strftime("%d.%m.%Y" if midnight else "%d.%m.%Y %H:%M")
@@ -143,9 +150,7 @@ def _shown(cell) -> str:  # type: ignore[no-untyped-def]
         return value.strftime("%d.%m.%Y")
     if isinstance(value, time):
         return value.strftime("%H:%M")
-    if isinstance(value, timedelta):
-        return _duration(value, cell.number_format)
-    return fold(str(value))
+    return _duration(value, number_format) if isinstance(value, timedelta) else fold(str(value))
 
 
 def _duration(value: timedelta, number_format: str) -> str:
@@ -163,7 +168,7 @@ def _duration(value: timedelta, number_format: str) -> str:
     return sign + ":".join([str(parts[0]), *(f"{part:02}" for part in parts[1:])])
 
 
-def _number(value: float, number_format: str) -> str:
+def number_text(value: float, number_format: str) -> str:
     """A number the way its format shows it, without rounding what the format does not."""
     positive = number_format.split(";")[0]
     decimals = _DECIMALS.search(positive)

@@ -25,7 +25,11 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _PIECE = 300_000
 _DENSE = 3_000
 _TAG = re.compile(r"<[^>]*>")
-_PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+_HOLDERS = ("bullet_list_open", "ordered_list_open", "list_item_open", "blockquote_open")
+_MAX_NESTING = 100  # a list takes two of them; what is inside more is not read
+_PARSER = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_NESTING}).enable(
+    ["table", "strikethrough"]
+)
 
 
 def read_markdown(data: bytes, limits: Limits) -> Reading:
@@ -42,11 +46,20 @@ def read_markdown(data: bytes, limits: Limits) -> Reading:
         title = fold(next(filter(None, found.groups()), "")) if found else ""
     deadline = Deadline(limits.seconds)
     blocks: list[Block] = []
+    cut = False
     for piece in _pieces(body):
         deadline.check()
         _refuse_dense(piece)
-        blocks.extend(_Walk(_PARSER.parse(piece)).blocks())
-    return Reading(tuple(blocks), title=title, charset=charset)
+        tokens = _PARSER.parse(piece)
+        cut = cut or any(map(_is_cut, tokens))
+        blocks.extend(_Walk(tokens).blocks())
+    warnings = (f"Lists nested deeper than {_MAX_NESTING // 2 - 1} levels were left out.",)
+    return Reading(tuple(blocks), title=title, charset=charset, warnings=warnings if cut else ())
+
+
+def _is_cut(token: Token) -> bool:
+    """Whether the parser opened this and looked no further."""
+    return token.nesting == 1 and token.level >= _MAX_NESTING - 1 and token.type in _HOLDERS
 
 
 def _pieces(text: str) -> Iterator[str]:

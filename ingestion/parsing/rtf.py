@@ -141,7 +141,7 @@ class _Reader:
             return
         before, self._state = self._state, self._stack.pop()
         if before.note and not self._state.note:
-            if note := fold("".join(self._note)):
+            if note := fold(_joined(self._note)):
                 self._notes.append(note)
             self._note = []
 
@@ -240,7 +240,7 @@ class _Reader:
         return self._tables[depth - 1]
 
     def _end_cell(self, depth: int) -> None:
-        self._table(depth).end_cell(fold("".join(self._paragraph.parts)))
+        self._table(depth).end_cell(fold(_joined(self._paragraph.parts)))
         self._paragraph.parts = []
         self._table_notes += self._notes
         self._notes = []
@@ -248,7 +248,7 @@ class _Reader:
     def _end_paragraph(self) -> None:
         self._decode()
         paragraph = self._paragraph
-        text = fold("".join(paragraph.parts))
+        text = fold(_joined(paragraph.parts))
         self._paragraph = replace(paragraph, parts=[])
         if paragraph.in_table:
             self._table(paragraph.depth).pending.append(text)
@@ -268,6 +268,11 @@ class _Reader:
     def _flush_notes(self) -> None:
         self.blocks.extend(_note_blocks(self._notes))
         self._notes = []
+
+
+def _joined(parts: list[str]) -> str:
+    """RTF writes a character beyond the basic plane as the two halves of its UTF-16."""
+    return "".join(parts).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _note_blocks(notes: list[str]) -> list[Block]:

@@ -87,6 +87,24 @@ def test_front_matter_gives_the_title_and_is_no_content() -> None:
     assert [block.text for block in document.blocks] == ["Metin burada."]
 
 
+def nested_list(levels: int) -> bytes:
+    return "\n".join(f"{'  ' * n}- düzey {n}" for n in range(levels)).encode()
+
+
+def test_a_list_within_lists_is_read_to_its_innermost() -> None:
+    document = parse(nested_list(40), "liste.md")
+
+    assert [block.text for block in document.blocks] == [f"düzey {n}" for n in range(40)]
+    assert document.report.warnings == ()
+
+
+def test_lists_beyond_any_reason_are_cut_and_reported() -> None:
+    document = parse(nested_list(60), "liste.md")
+
+    assert document.blocks[-1].text == "düzey 48"
+    assert document.report.warnings == ("Lists nested deeper than 49 levels were left out.",)
+
+
 @pytest.mark.parametrize("marks", ["[" * 50_000, "*a " * 50_000, "`" * 50_000, "&amp" * 9_000])
 def test_a_paragraph_that_would_take_minutes_is_refused(marks: str) -> None:
     with pytest.raises(TooComplex, match="marks"):

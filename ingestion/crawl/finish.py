@@ -160,10 +160,7 @@ def _remember(walk: Walk, counts: dict[int, int], total: int) -> None:
     for key in counts.keys() - texts.keys():
         page = walk.seen().filter(code="", kind=Page.Kind.PAGE, blocks__contains=[key]).first()
         if page is not None:
-            texts |= {
-                boilerplate.key(block): block.all_text()[:200]
-                for block in parse(unpacked(page.content), "", media_type=HTML).blocks
-            }
+            texts |= _texts_of(page)
     kept = [
         {"key": str(key), "text": texts.get(key, ""), "pages": count}
         for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -172,6 +169,16 @@ def _remember(walk: Walk, counts: dict[int, int], total: int) -> None:
         boilerplate=kept, learned_from=total
     )
     walk.website.boilerplate, walk.website.learned_from = kept, total
+
+
+def _texts_of(page: Page) -> dict[int, str]:
+    """How each of its blocks begins, by key. They are only shown, so a fault costs no more."""
+    try:
+        blocks = parse(unpacked(page.content), "", media_type=HTML).blocks
+    except Exception:
+        logger.exception("The repeated blocks of %s cannot be shown", page.url)
+        return {}
+    return {boilerplate.key(block): block.all_text()[:200] for block in blocks}
 
 
 def _concerned(walk: Walk) -> Iterator[Page]:

@@ -161,6 +161,20 @@ def test_a_fault_while_a_page_is_delivered_ends_that_page(
     ends_with_one_fault(acme, two)
 
 
+def test_a_fault_while_repeated_blocks_are_shown_costs_their_text_alone(
+    acme: World, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = tuple(f"/p{number}" for number in range(6))
+    site.pages["/"] = html("Başlangıç", "Hoş geldiniz.", links=links)
+    for path in links:
+        site.pages[path] = html(f"Konu {path}", f"Bu sayfa {path} içindir.", "Hep aynı son satır.")
+    monkeypatch.setattr(finishing, "parse", fails)
+    sync = crawled(acme, site)
+    assert (sync.state, sync.failed, sync.added) == (State.COMPLETE, {}, 7)
+    sync.website.refresh_from_db()
+    assert [(one["text"], one["pages"]) for one in sync.website.boilerplate] == [("", 6)]
+
+
 def ends_with_one_fault(acme: World, site: Site) -> Sync:
     sync = crawled(acme, site)
     assert (sync.state, sync.reasons) == (State.PARTIAL, ["pages_failed"])

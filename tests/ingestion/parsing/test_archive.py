@@ -142,6 +142,8 @@ LAUGHS = (
     b'<!ENTITY lol2 "&lol;&lol;&lol;&lol;">]><lolz>&lol2;</lolz>'
 )
 
+LATE = LAUGHS.replace(b"<!DOCTYPE", b"<!--" + b"x" * 200_000 + b"--><!DOCTYPE")
+
 
 @pytest.mark.parametrize(
     "entries",
@@ -156,12 +158,26 @@ LAUGHS = (
         },
         {"mimetype": b"application/epub+zip", "META-INF/container.xml": LAUGHS},
         {"[Content_Types].xml": b"<a/>", "word/document.xml": LAUGHS.decode().encode("utf-16")},
+        {"[Content_Types].xml": b"<a/>", "word/document.xml": LATE},
+        {"[Content_Types].xml": b"<a/>", "word/document.xml": LATE.decode().encode("utf-16")},
+        {"[Content_Types].xml": b"<a/>", "word/document.xml": LAUGHS.decode().encode("utf-32")},
     ],
-    ids=["docx", "xlsx", "pptx", "odt", "epub", "docx in utf-16"],
+    ids=["docx", "xlsx", "pptx", "odt", "epub", "utf-16", "late", "late in utf-16", "utf-32"],
 )
 def test_entities_in_xml_are_refused(entries: dict[str, bytes]) -> None:
     with pytest.raises(TooComplex, match="entities"):
         parse(packed(entries))
+
+
+def test_a_document_may_speak_of_entities_and_name_its_type() -> None:
+    docx = (DOCUMENTS / "docx" / "garanti.docx").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(docx)) as old:
+        entries = {name: old.read(name) for name in old.namelist()}
+    spoken = b"<!-- <!ENTITY is how one is declared --><!DOCTYPE document>"
+    body = entries["word/document.xml"]
+    entries["word/document.xml"] = body.replace(b"<w:document", spoken + b"<w:document", 1)
+
+    assert parse(packed(entries)).blocks == parse(docx).blocks
 
 
 def test_turkish_names_from_windows_are_read() -> None:

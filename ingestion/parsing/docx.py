@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from docx import Document
 from docx.document import Document as DocumentType
@@ -35,6 +36,7 @@ _CONTAINERS = {_W + tag for tag in ("sdt", "sdtContent", "ins", "moveTo", "smart
 _SKIPPED = {_W + tag for tag in ("del", "moveFrom", "pPr", "rPr", "instrText", "delText")}
 _BREAKS = {_W + "br", _W + "cr", _W + "tab"}
 _BODY_LEVEL = 9
+_MAX_SPAN = 100  # columns that one cell may take or skip; Word itself allows 63
 
 
 def read_docx(data: bytes, limits: Limits) -> Reading:
@@ -105,9 +107,12 @@ class _Walk:
         raw = _text(paragraph)
         if text := (keep_lines(raw) if kind is BlockKind.CODE else fold(raw)):
             yield Block(kind, text, level)
+        yield from self._boxed(paragraph)
+        yield from self._notes_of(paragraph)
+
+    def _boxed(self, paragraph: etree._Element) -> Iterator[Block]:
         for box in _boxes(paragraph):
             yield from self._children(box)
-        yield from self._notes_of(paragraph)
 
     def _notes_of(self, element: etree._Element) -> Iterator[Block]:
         for kind in ("footnote", "endnote"):
@@ -163,6 +168,10 @@ class _Walk:
             yield block
         for inner in nested:
             yield from self._table(inner)
+        for row in rows:
+            for cell in _within(row, "tc"):
+                for paragraph in _within(cell, "p"):
+                    yield from self._boxed(paragraph)
         yield from (note for row in rows for note in self._notes_of(row))
 
 
@@ -195,10 +204,13 @@ def _collect(element: etree._Element, parts: list[str]) -> None:
 
 
 def _boxes(paragraph: etree._Element) -> Iterator[etree._Element]:
-    """Text boxes anchored in a paragraph, each once (Word stores an old copy beside the new)."""
+    """Text boxes anchored in a paragraph, each once (Word stores an old copy beside the new).
+
+    One inside another is anchored in a paragraph of that.
+    """
     for box in paragraph.iter(_W + "txbxContent"):
-        around = [a.tag for a in box.iterancestors()]
-        if _FALLBACK not in around and _W + "txbxContent" not in around:
+        around = takewhile(lambda element: element is not paragraph, box.iterancestors())
+        if not any(a.tag in (_FALLBACK, _W + "txbxContent") for a in around):
             yield box
 
 
@@ -218,12 +230,13 @@ def _tables(cell: etree._Element) -> Iterator[etree._Element]:
 def _row(row: etree._Element) -> list[str | None]:
     """Cell texts by column; a cell merged with the one above is None."""
     skipped = row.find(f"{_W}trPr/{_W}gridBefore")
-    line: list[str | None] = [""] * (int(skipped.get(_W + "val")) if skipped is not None else 0)
+    before = int(skipped.get(_W + "val")) if skipped is not None else 0
+    line: list[str | None] = [""] * min(before, _MAX_SPAN)
     for cell in _within(row, "tc"):
         span = cell.find(f"{_W}tcPr/{_W}gridSpan")
         merged = cell.find(f"{_W}tcPr/{_W}vMerge")
         continues = merged is not None and merged.get(_W + "val", "continue") == "continue"
-        width = min(int(span.get(_W + "val")), 100) if span is not None else 1
+        width = min(int(span.get(_W + "val")), _MAX_SPAN) if span is not None else 1
         line.extend([None if continues else fold(_text(cell))] * width)
     return line
 

@@ -115,6 +115,47 @@ def test_text_boxes_of_a_docx_are_read_once() -> None:
     assert [b.text for b in parse(saved(document)).blocks] == ["Gövde", "Kutu metni"]
 
 
+def test_text_boxes_inside_text_boxes_and_tables_are_read() -> None:
+    from docx.oxml import parse_xml
+
+    w = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+    def boxed(text: str, inner: str = "") -> str:
+        run = f"<w:r><w:t>{text}</w:t></w:r>"
+        return f"<w:r><w:txbxContent><w:p>{run}{inner}</w:p></w:txbxContent></w:r>"
+
+    document = Document()
+    document.element.body.insert(
+        0, parse_xml(f"<w:p {w}>{boxed('dış', boxed('orta', boxed('iç')))}</w:p>")
+    )
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "A", "B"
+    table.cell(0, 1)._tc.append(parse_xml(f"<w:p {w}>{boxed('hücrede')}</w:p>"))
+
+    assert [b.all_text() for b in parse(saved(document)).blocks] == [
+        "dış",
+        "orta",
+        "iç",
+        "A | B",
+        "hücrede",
+    ]
+
+
+def test_a_row_may_not_claim_to_skip_millions_of_columns() -> None:
+    from docx.oxml import parse_xml
+
+    w = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    document = Document()
+    table = document.add_table(2, 2)
+    for cell, text in zip((c for row in table.rows for c in row.cells), "ABCD", strict=True):
+        cell.text = text
+    skip = f"<w:trPr {w}><w:gridBefore w:val='2000000000'/></w:trPr>"
+    table.rows[1]._tr.insert(0, parse_xml(skip))
+
+    rows = parse(saved(document)).blocks[0].rows
+    assert [list(filter(None, row)) for row in rows] == [["A", "B"], ["C", "D"]]
+
+
 def test_headings_are_known_by_style_and_by_outline() -> None:
     document = Document()
     document.add_heading("Bir", 1)

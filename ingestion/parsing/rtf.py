@@ -271,8 +271,8 @@ class _Reader:
 
 
 def _joined(parts: list[str]) -> str:
-    """RTF writes a character beyond the basic plane as the two halves of its UTF-16."""
-    return "".join(parts).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """RTF writes a character beyond the basic plane as two halves, of which one alone is none."""
+    return "".join(parts).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
 
 
 def _note_blocks(notes: list[str]) -> list[Block]:

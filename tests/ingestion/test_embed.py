@@ -217,3 +217,13 @@ def test_an_embedder_inside_this_process_costs_nothing(db: None, settings: Any) 
 def ingest_text_failing(agent: Agent, text: str) -> None:
     job = receive(agent, name="x.md", data=text.encode())
     ingest(job.pk)
+
+
+@pytest.mark.parametrize("tokens", ["many", 10**30, -7, float("nan")])
+def test_a_cost_that_cannot_be_is_charged_as_we_estimate_it(
+    job: IngestionJob, index: Index, embedding_server: EmbeddingServer, tokens: object
+) -> None:
+    embedding_server.usage = {"total_tokens": tokens}
+    one = embedding.configured()
+    vectors_for(job, index, one, texts(2), nothing)
+    assert EmbeddingUse.objects.get().tokens == sum(map(one.count_tokens, texts(2)))

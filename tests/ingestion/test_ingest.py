@@ -261,6 +261,22 @@ def test_while_the_embedder_is_away_the_job_says_so_and_then_finishes(
     assert (job.state, job.error_code, job.faults) == (State.SUCCEEDED, "", 0)
 
 
+@pytest.mark.parametrize("body", [b"<html>502 Bad Gateway</html>", b"", b'{"error": "overloaded"}'])
+def test_a_job_waits_while_the_embedder_talks_nonsense(
+    agent: Agent, embedding_server: EmbeddingServer, no_sleep: None, body: bytes
+) -> None:
+    job = receive(agent, name="a.md", data=TEXT.encode())
+    embedding_server.body = body
+    ingest_next()
+    job.refresh_from_db()
+    assert (job.state, job.error_code) == (State.QUEUED, "embedder_unavailable")
+    embedding_server.body = None
+    IngestionJob.objects.update(not_before=None)
+    ingest_next()
+    job.refresh_from_db()
+    assert job.state == State.SUCCEEDED
+
+
 def test_who_does_a_job_at_once_is_told_that_it_must_wait(
     agent: Agent, embedding_server: EmbeddingServer, no_sleep: None
 ) -> None:

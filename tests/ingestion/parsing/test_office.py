@@ -264,7 +264,7 @@ def test_an_encrypted_odt_needs_its_password_removed() -> None:
         (rb"{\rtf1\ansi\uc1 \u351?ube \u8364\'80\par}", "şube €"),
         (rb"{\rtf1\uc1 Tamam \u-10179?\u-8704? oldu\par}", "Tamam 😀 oldu"),
         (rb"{\rtf1\uc0 {\u-10187}{\u-8784}\par}", "𝖰"),
-        (rb"{\rtf1\uc1 \u-10179?" + b" bir" * 30 + rb"\par}", "�" + " bir" * 30),
+        (rb"{\rtf1\uc1 \u-10179?" + b" bir" * 30 + rb"\par}", ("bir " * 30).strip()),
         (rb"{\rtf1 bir{\*\gizli iki}{\pict 00ff}\'fc\~\emdash\line son}", "birü — son"),
         (rb"{\rtf1 a\\b\{c\}\par}", "a\\b{c}"),
         (b"{\\rtf1 a{\\pict\\bin6 }}{\\}x}b\\par}", "ab"),

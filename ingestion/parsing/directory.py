@@ -34,21 +34,26 @@ _LONG_END, _LONG_SIZE_AT = b"PK\x06\x06", 40
 _LOCATOR = b"PK\x06\x07"
 _LONG_RECORDS = 56 + 20  # end record and locator of a ZIP64, between the directory and the end
 _LONGEST_COMMENT = 1 << 16
+# An entry of 46 bytes, its name and a few extra fields, which zipfile reads in quadratic time.
+_ENTRY_BYTES, _SLACK = 512, 1 << 16
 
 
 def open_zip(data: bytes, most: int = Limits.max_archive_members) -> zipfile.ZipFile:
     """The ZIP file that `data` is. Raises TooComplex when it has more than `most` entries, folders
     included, and what `zipfile` raises."""
-    if data.count(_ENTRY) > most and _directory(data).count(_ENTRY) > most:
+    directory = _directory(data)
+    if directory.count(_ENTRY) > most:
         raise TooComplex(f"It holds more than {most:,} files.")
+    if len(directory) > most * _ENTRY_BYTES + _SLACK:
+        raise TooComplex("The directory of its files is far too long.")
     return zipfile.ZipFile(io.BytesIO(data))
 
 
 def _directory(data: bytes) -> bytes:
-    """The bytes that hold the entries, and a few more; all of `data` where the end is not plain."""
+    """The bytes that hold the entries, and a few more; none where `zipfile` finds no end either."""
     end = _end(data)
     if end < 0:
-        return data
+        return b""
     (size,) = struct.unpack_from("<L", data, end + _SIZE_AT)
     start = end - _LONG_RECORDS
     if start >= 0 and data[end - 20 :].startswith(_LOCATOR):

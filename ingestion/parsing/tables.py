@@ -15,6 +15,7 @@ from .clean import fold
 
 _FIGURE = re.compile(r"^[\W_]*\d[\d\s.,:/%()+-]*\s*(TL|₺|€|\$|USD|EUR|kg|cm|%)?[\W_]*$", re.I)
 _LONGEST_COLUMN_NAME = 60
+_LONGEST_FIGURE = 100  # the expression takes the square of a length
 
 
 def table_block(
@@ -94,7 +95,7 @@ def read_like_names(cells: Sequence[str]) -> bool:
 
 def is_figure(cell: str) -> bool:
     """Whether a cell is a number, an amount, a date or the like."""
-    return bool(_FIGURE.match(cell))
+    return len(cell) <= _LONGEST_FIGURE and bool(_FIGURE.match(cell))
 
 
 def _width(row: Sequence[str]) -> int:

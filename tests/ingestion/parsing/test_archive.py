@@ -216,6 +216,13 @@ def test_a_directory_without_end_is_refused_before_it_is_read(long: bool) -> Non
         names(packed({"a.dat": data}, level=zipfile.ZIP_STORED))
 
 
+def test_a_directory_of_few_entries_that_is_far_too_long_is_refused() -> None:
+    listed = b"PK\x01\x02" + bytes(26) + b"\xfc\xff" + bytes(14) + b"cc\0\0" * 16383
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 700 * len(listed), 30, 0)
+    with pytest.raises(TooComplex, match="too long"):
+        detect_media_type(b"PK\x03\x04" + bytes(26) + listed * 700 + end)
+
+
 def test_entries_of_archives_inside_are_not_counted() -> None:
     inside = packed({f"{n}.txt": b"x" for n in range(30)}, level=zipfile.ZIP_STORED)
     data = packed({f"{n}.docx": inside for n in range(4)}, level=zipfile.ZIP_STORED)

@@ -112,7 +112,7 @@ def _canonical(page: HtmlElement, base: str, headers: Mapping[str, str]) -> str 
             return normalised(tag.get("href"), base)
     for part in re.split(r"[,\n]", headers.get("link", "")):
         if re.search(r'rel\s*=\s*"?canonical', part, re.I) and (
-            found := re.search("<(.+?)>", part)
+            found := re.search("<([^<>]+)>", part)
         ):
             return normalised(found[1], base)
     return None

@@ -24,6 +24,7 @@ _TITLE = re.compile(r"^title:[ \t]*(?:\"(.*)\"|'(.*)'|(.*))[ \t]*$", re.M | re.I
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _PIECE = 300_000
 _DENSE = 3_000
+_MOST_CELLS = 100_000  # of one table: each is parsed as text of its own
 _TAG = re.compile(r"<[^>]*>")
 _HOLDERS = ("bullet_list_open", "ordered_list_open", "list_item_open", "blockquote_open")
 _MAX_NESTING = 100  # a list takes two of them; what is inside more is not read
@@ -81,6 +82,8 @@ def _refuse_dense(text: str) -> None:
     """Refuse a paragraph of thousands of marks, which takes the parser minutes."""
     for paragraph in _BLANK_LINE.split(text):
         is_table = "|" in paragraph.partition("\n")[0]
+        if is_table and paragraph.count("|") > _MOST_CELLS:
+            raise TooComplex(f"A table in it has more than {_MOST_CELLS:,} cells.")
         if not is_table and sum(map(paragraph.count, "[*_`<!&")) > _DENSE:
             raise TooComplex("A paragraph in it holds thousands of marks.")
 

@@ -16,6 +16,7 @@ from .pdf_tables import lines_of
 _EDGE_LINES = 3
 _EDGE = 0.13
 _FIGURES = re.compile(r"\d+")
+_LONGEST_NUMBER = 60  # of a line that is a page's number; the pattern is slow on long blanks
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:sayfa|page|s\.|p\.)?\s*(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:[/|]|of|-)\s*\d{1,4})?\W*$",
     re.I,
@@ -69,4 +70,5 @@ def _key(line: list[Run]) -> tuple[str, int]:
 
 
 def _is_number(line: list[Run]) -> bool:
-    return bool(_PAGE_NUMBER.match(_text(line)))
+    text = _text(line)
+    return len(text) <= _LONGEST_NUMBER and bool(_PAGE_NUMBER.match(text))

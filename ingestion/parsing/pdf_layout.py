@@ -19,7 +19,7 @@ from .pdf_tables import Grid, aligned_tables, join_lines, lines_of, ruled_tables
 
 BULLET = re.compile(r"^(?:[•◦▪‣●○■□➢➤✓\-–—*\ue000-\uf8ff]|\d{1,2}[.)]|[a-zçğıöşü]\))(?:\s+|$)")
 SIGN = re.compile(r"^[•◦▪‣●○■□➢➤✓\-–—*\ue000-\uf8ff]\s*(?=\S)")
-_LEADERS = re.compile(r"(?:\.\s?){5,}\s*\d*\s*$")
+_LEADERS = re.compile(r"(?<![.\s])\s*(?:\.\s?){5,}+\s*+\d*+\s*+$")
 _NOTE_MARK = re.compile(r"^[\d*†]{1,3}$")
 _NOTE = re.compile(r"^\d{1,2}\s*[A-ZÇĞİÖŞÜ]")
 _ENDS = (".", "!", "?", ":", ";", "…")

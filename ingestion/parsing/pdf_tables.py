@@ -192,7 +192,8 @@ def join_lines(lines: Sequence[str]) -> str:
         elif _divided(text, line):
             text = text[:-1] + line
         elif (text.endswith("-") and line[:1].isdigit()) or (
-            text.endswith((".", "/", "@")) and re.search(r"@\S*$|://\S*$", text)
+            text.endswith((".", "/", "@"))
+            and any(sign in text.split()[-1] for sign in ("@", "://"))
         ):
             text += line
         else:

@@ -31,6 +31,7 @@ _TURKISH = re.compile(r"41F|TL|₺")
 _LITERAL = re.compile(r'\[\$([^\]-]*)(?:-[^\]]*)?\]|"([^"]*)"|([€$₺£])|\\(.)')
 _DECIMALS = re.compile(r"0[.,](0+)")
 _TOTAL = re.compile(r"\[(h+|m+|s+)\]", re.I)  # in a duration's format: its largest unit
+_LONGEST_FORMAT = 255  # of Excel
 _MAX_ROWS = 1_048_576  # of Excel; a row's number may claim any
 _SPARSE = 4  # a grid may have so many times the cells that may be filled
 
@@ -170,7 +171,7 @@ def _duration(value: timedelta, number_format: str) -> str:
 
 def number_text(value: float, number_format: str) -> str:
     """A number the way its format shows it, without rounding what the format does not."""
-    positive = number_format.split(";")[0]
+    positive = number_format[:_LONGEST_FORMAT].split(";")[0]
     decimals = _DECIMALS.search(positive)
     places = len(decimals.group(1)) if decimals else 0
     if "%" in positive:

@@ -224,7 +224,13 @@ UNTOLD = {
     "sign_in_needed": "the operator's page",
     "staff_only": "the operator's page",
 }
-OF_COMMANDS = ("retrieval.evaluation", "retrieval.benchmark", "tests")
+OF_COMMANDS = (
+    "ingestion.fill",
+    "ingestion.reembed",
+    "retrieval.benchmark",
+    "retrieval.evaluation",
+    "tests",
+)
 
 
 def test_the_guides_name_every_code_that_there_is() -> None:

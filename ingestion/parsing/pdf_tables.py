@@ -7,7 +7,6 @@ three of them; a line that fills only later columns continues the row above.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

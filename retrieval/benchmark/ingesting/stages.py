@@ -1,7 +1,12 @@
-"""Processor and clock seconds of each stage of the jobs that this process does."""
+"""Processor and clock seconds of each stage of the jobs that this process does.
+
+Files are read by another process, which is ended before and after, so that all it used, its start
+too, is known by then: it belongs to parsing.
+"""
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +14,7 @@ from dataclasses import dataclass, field
 from unittest.mock import patch
 
 from ingestion.models import IngestionJob
+from ingestion.parsing import apart
 
 BETWEEN = "between"  # claiming a job, committing it, and what follows its end
 
@@ -34,6 +40,8 @@ class Spent:
 @contextmanager
 def stages_timed() -> Iterator[Spent]:
     """A job tells its row at which stage it is; the stopwatch listens."""
+    apart.stop()
+    read_before = _of_ended_children()
     spent = Spent(_cpu=time.process_time(), _wall=time.perf_counter())
     progress, succeed = IngestionJob.progress, IngestionJob.succeed
 
@@ -54,3 +62,11 @@ def stages_timed() -> Iterator[Spent]:
     ):
         yield spent
         spent.turn_to(BETWEEN)
+    apart.stop()
+    parsing = str(IngestionJob.Stage.PARSING)
+    spent.cpu[parsing] = spent.cpu.get(parsing, 0.0) + _of_ended_children() - read_before
+
+
+def _of_ended_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

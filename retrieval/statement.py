@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -34,8 +34,9 @@ from tenants.models import Agent
 RRF_K = 60
 LEXICAL_BOUND = 300
 REFILLED = "exact after underfill"
-_TEXT = (Path(__file__).parent / "statement.sql").read_text()
+STATEMENT = (Path(__file__).parent / "statement.sql").read_text()
 _NAME = re.compile(r"%\((\w+)\)s")
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,11 @@ def candidates(
     """One run of the statement, by the index's graph if it has one and `exact` is not asked."""
     graph = index.pk if index.has_graph and not exact else None
     text, names = composed(index.space.dimensions, graph, settings.semantic_depth)
-    values = _values(index, roots, vector, settings)
+    return rows_of(text, names, values_of(index, roots, vector, settings))
+
+
+def rows_of(text: bytes, names: Names, values: Mapping[str, Any]) -> list[Any]:
+    """Run a composed text, prepared, with its rows in binary."""
     connection.ensure_connection()
     with psycopg.RawCursor(connection.connection, row_factory=namedtuple_row) as cursor:
         cursor.adapters.register_dumper(HalfVector, HalfVectorDumper)
@@ -128,14 +133,19 @@ def candidates(
 
 
 @lru_cache(maxsize=1024)
-def composed(width: int, graph: int | None, depth: int) -> tuple[bytes, tuple[str, ...]]:
+def composed(width: int, graph: int | None, depth: int) -> tuple[bytes, Names]:
     """The statement with numbered parameters, and their names in that order.
 
     Numbered once here, because a client that looks for names in so long a text does so every time.
     """
+    return compose(STATEMENT, width, graph, depth)
+
+
+def compose(template: str, width: int, graph: int | None, depth: int) -> tuple[bytes, Names]:
+    """The same of any text that is written as `statement.sql` is."""
     key = sql.Placeholder("index")
     text = (
-        sql.SQL(_TEXT)
+        sql.SQL(template)
         .format(
             width=sql.Literal(width),
             index=key,
@@ -165,7 +175,7 @@ class HalfVectorDumper(Dumper):
         return obj
 
 
-def _values(
+def values_of(
     index: Index, roots: Sequence[Root], vector: Vectors, settings: Settings
 ) -> dict[str, Any]:
     """Every parameter by name. Whole numbers all go as int4: one text, one prepared statement."""

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from retrieval.benchmark.ingesting import show as ingesting
 from retrieval.benchmark.new_table import new_table
-from retrieval.benchmark.searching.agents import OWN, SAME_WAY
+from retrieval.benchmark.searching.agents import LEXICAL, OWN, SAME_WAY
 
 ORDER = (
     "select_1", OWN, SAME_WAY, "statement", "warm_retrieve", "cold_retrieve", "http_search",
@@ -21,6 +21,7 @@ FEW_ROUNDS = 60
 def tables(found: Mapping[str, Any]) -> Iterator[Table]:
     yield timings(found)
     yield pools(found)
+    yield branches(found)
     yield costs(found)
     yield processor(found)
     yield growth(found)
@@ -85,31 +86,44 @@ def pools(found: Mapping[str, Any]) -> Table:
     return table
 
 
-def costs(found: Mapping[str, Any]) -> Table:
-    """Each p50 / p95; the statement and the one of common words times either bare query."""
+def branches(found: Mapping[str, Any]) -> Table:
+    """What each branch costs inside the boundary, times an index of the agent alone."""
     table = new_table(
-        f"Agents in a table of {found['table']:,} passages (ms, p50 / p95)",
-        "passages", "own index", "same way", "statement", "× own", "× same way", "common words",
-        "× own", "× same way",
+        f"Branches in a table of {found['table']:,} passages (ms, p50 / p95)",
+        "passages", "own index", "semantic", "× own", "lexical, common words", "× own",
     )  # fmt: skip
     for row in found["agents"]:
-        ratios = row["ratios"]
-
-        def times(name: str, ratios: Mapping[str, float] = ratios) -> Iterator[str]:
-            for bare in (OWN, SAME_WAY):
-                p50, p95 = (ratios[f"{name}_to_{bare}_{which}"] for which in ("p50", "p95"))
-                yield f"{p50:.1f} / {p95:.1f}"
-
         table.add_row(
             f"{row['passages']:,}",
             _both(row[OWN]),
             _both(row[SAME_WAY]),
-            _both({"p50": row["p50_ms"], "p95": row["p95_ms"]}),
-            *times("statement"),
-            _both(row["common_words"]),
-            *times("common"),
+            _times(row, SAME_WAY, OWN),
+            _both(row[LEXICAL]),
+            _times(row, LEXICAL, OWN),
         )
     return table
+
+
+def costs(found: Mapping[str, Any]) -> Table:
+    """The statement and the one of common words, times either bare query."""
+    table = new_table(
+        f"The statement in a table of {found['table']:,} passages (ms, p50 / p95)",
+        "passages", "statement", "× own", "× semantic", "common words", "× own", "× semantic",
+    )  # fmt: skip
+    for row in found["agents"]:
+        table.add_row(
+            f"{row['passages']:,}",
+            _both({"p50": row["p50_ms"], "p95": row["p95_ms"]}),
+            *(_times(row, "statement", bare) for bare in (OWN, SAME_WAY)),
+            _both(row["common_words"]),
+            *(_times(row, "common", bare) for bare in (OWN, SAME_WAY)),
+        )
+    return table
+
+
+def _times(row: Mapping[str, Any], name: str, bare: str) -> str:
+    p50, p95 = (row["ratios"][f"{name}_to_{bare}_{which}"] for which in ("p50", "p95"))
+    return f"{p50:.1f} / {p95:.1f}"
 
 
 def _both(taken: Mapping[str, float]) -> str:
@@ -117,7 +131,10 @@ def _both(taken: Mapping[str, float]) -> str:
 
 
 def processor(found: Mapping[str, Any]) -> Table:
-    names = {OWN: "own index", SAME_WAY: "same way", "statement": "statement", "common": "common"}
+    names = {
+        OWN: "own index", SAME_WAY: "semantic", LEXICAL: "lexical", "statement": "statement",
+        "common": "common",
+    }  # fmt: skip
     table = new_table(
         "Processor time of the same (ms, server + client)",
         "passages", *names.values(), "statement × own", "common × own",

@@ -9,19 +9,30 @@ from typing import Any
 
 from retrieval.benchmark.measure import Timing, in_turns
 from retrieval.benchmark.searching.processor import processor_time
-from retrieval.benchmark.searching.search import bare_query, own_index_query, statement
+from retrieval.benchmark.searching.search import (
+    bare_query,
+    lexical_query,
+    own_index_query,
+    statement,
+)
 from retrieval.benchmark.searching.subject import QUESTIONS, Question, Subject
 from retrieval.evaluation.progress import Tell
 from retrieval.statement import candidates, find
 
-OWN, SAME_WAY = "own_index_top40", "vector_top40"
+OWN, SAME_WAY, LEXICAL = "own_index_top40", "vector_top40", "lexical_top40"
+_COMPARED = (
+    (SAME_WAY, OWN), (LEXICAL, OWN), ("statement", OWN), ("statement", SAME_WAY), ("common", OWN),
+    ("common", SAME_WAY),
+)  # fmt: skip
 
 
 def figures(of: Subject, rounds: int, tell: Tell) -> dict[str, Any]:
-    """Milliseconds, and what they are times the bare queries."""
+    """Milliseconds of each branch and of the statement, and what they are times the bare
+    queries. The lexical branch is asked for common words, its worst case."""
     operations = {
         OWN: own_index_query(of),
         SAME_WAY: bare_query(of),
+        LEXICAL: lexical_query(of, of.common),
         "statement": statement(of, of.questions),
         "common": statement(of, of.common),
     }
@@ -33,11 +44,11 @@ def figures(of: Subject, rounds: int, tell: Tell) -> dict[str, Any]:
         "p95_ms": taken["statement"].p95,
         OWN: taken[OWN].as_dict(),
         SAME_WAY: taken[SAME_WAY].as_dict(),
+        LEXICAL: taken[LEXICAL].as_dict(),
         "common_words": taken["common"].as_dict(),
         "ratios": {
             f"{name}_to_{bare}_{which}": ratio(taken, which, name, bare)
-            for name in ("statement", "common")
-            for bare in (OWN, SAME_WAY)
+            for name, bare in _COMPARED
             for which in ("p50", "p95")
         },
         "processor_ms": processor_time(operations, min(rounds, QUESTIONS)),

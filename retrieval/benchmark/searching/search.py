@@ -16,7 +16,18 @@ from retrieval.benchmark.loading.own_index import DEPTH
 from retrieval.benchmark.measure import Operation
 from retrieval.benchmark.searching.subject import QUESTIONS, Question, Subject
 from retrieval.retrieve import retrieve
-from retrieval.statement import HalfVector, HalfVectorDumper, find
+from retrieval.statement import (
+    STATEMENT,
+    HalfVector,
+    HalfVectorDumper,
+    compose,
+    find,
+    rows_of,
+    values_of,
+)
+
+_BRANCHES = STATEMENT[: STATEMENT.index(",\n-- The pool:")]
+_BROUGHT = "SELECT passage_id FROM reached WHERE lexical_rank <= %(lexical_depth)s"
 
 
 def select_1(_: int) -> object:
@@ -50,6 +61,19 @@ def bare_query(of: Subject) -> Operation:
             cursor.adapters.register_dumper(HalfVector, HalfVectorDumper)
             values = [index.pk, index.tenant_id, index.agent_id, vector]
             return cursor.execute(text, values, prepare=True, binary=True).fetchall()
+
+    return run
+
+
+def lexical_query(of: Subject, questions: Sequence[Question]) -> Operation:
+    """The keys that the lexical branch brings: the statement up to its pool, without a semantic
+    branch."""
+    graph = of.index.pk if of.index.has_graph else None
+    text, names = compose("\n".join((_BRANCHES, _BROUGHT)), of.index.space.dimensions, graph, 0)
+
+    def run(number: int) -> object:
+        asked = questions[number % len(questions)]
+        return rows_of(text, names, values_of(of.index, asked.roots, asked.vector, of.settings))
 
     return run
 

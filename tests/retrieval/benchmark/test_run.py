@@ -119,7 +119,9 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(
     ]
     assert agents[30]["recall_at_40"] == 1 and agents[300]["recall_at_40"] > 0.9
     for row in agents.values():
-        assert set(row["own_index_top40"]) == set(row["vector_top40"]) == {"p50", "p95"}
+        for name in ("own_index_top40", "vector_top40", "lexical_top40"):
+            assert set(row[name]) == {"p50", "p95"}
+            assert row["processor_ms"][name]["client"] > 0
         ratios = row["ratios"]
         of_bare = row["p50_ms"] / row["own_index_top40"]["p50"]
         assert ratios["statement_to_own_index_top40_p50"] == pytest.approx(of_bare, abs=0.01)
@@ -136,6 +138,7 @@ def test_a_small_run_has_every_figure_and_leaves_nothing_behind(
         "own_index_top40",
         "vector_top40",
         "recall@40",
+        "lexical, common words",
         "as the table grows",
         "embedder busy",
         "--rounds 4",

@@ -34,6 +34,7 @@ _SURROUNDINGS = {
     "passages": "number of passages in the index",
     "route": "way of scanning",
     "embedded": "text that was embedded",
+    "slips": "list of slips of the finger",
 }
 
 

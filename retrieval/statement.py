@@ -7,20 +7,13 @@ its own has its key in the text, for the planner takes a partial index only for 
 
 from __future__ import annotations
 
-import re
-import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import psycopg
-from django.db import connection
 from psycopg import sql
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
-from psycopg.rows import namedtuple_row
 from psycopg.types.numeric import Int4
 
 from dolphy.embedding import Vectors
@@ -29,14 +22,13 @@ from ingestion.graph import covered_by
 from ingestion.models import Index
 from ingestion.swap import quoted, scoped
 from retrieval.measured import Measured
+from retrieval.prepared import HalfVector, Names, numbered, rows_of
 from tenants.models import Agent
 
 RRF_K = 60
 LEXICAL_BOUND = 300
 REFILLED = "exact after underfill"
 STATEMENT = (Path(__file__).parent / "statement.sql").read_text()
-_NAME = re.compile(r"%\((\w+)\)s")
-Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -123,21 +115,9 @@ def candidates(
     return rows_of(text, names, values_of(index, roots, vector, settings))
 
 
-def rows_of(text: bytes, names: Names, values: Mapping[str, Any]) -> list[Any]:
-    """Run a composed text, prepared, with its rows in binary."""
-    connection.ensure_connection()
-    with psycopg.RawCursor(connection.connection, row_factory=namedtuple_row) as cursor:
-        cursor.adapters.register_dumper(HalfVector, HalfVectorDumper)
-        cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)
-        return cursor.fetchall()
-
-
 @lru_cache(maxsize=1024)
 def composed(width: int, graph: int | None, depth: int) -> tuple[bytes, Names]:
-    """The statement with numbered parameters, and their names in that order.
-
-    Numbered once here, because a client that looks for names in so long a text does so every time.
-    """
+    """The statement with numbered parameters, and their names in that order."""
     return compose(STATEMENT, width, graph, depth)
 
 
@@ -154,25 +134,7 @@ def compose(template: str, width: int, graph: int | None, depth: int) -> tuple[b
         )
         .as_string(None)
     )
-    names = tuple(dict.fromkeys(_NAME.findall(text)))
-    return _NAME.sub(lambda name: f"${names.index(name[1]) + 1}", text).encode(), names
-
-
-class HalfVector(bytes):
-    """A vector as PostgreSQL reads a binary halfvec: its width, a spare field, then half floats."""
-
-    @classmethod
-    def of(cls, vector: Vectors) -> HalfVector:
-        return cls(struct.pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes())
-
-
-class HalfVectorDumper(Dumper):
-    """Sends it as it is; the type is told by the cast in the statement."""
-
-    format = Format.BINARY
-
-    def dump(self, obj: HalfVector) -> bytes:
-        return obj
+    return numbered(text)
 
 
 def values_of(

@@ -83,7 +83,7 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
     bare = not any(letter.isalpha() and not letter.isascii() for letter in question)
     if not capitals and (not bare or language in _WITHOUT_DIACRITICS):
         return question
-    words = list(_words(question))
+    words = list(words_of(question))
     if not words:
         return question
     if language != "en" and any(fold(word.text) in _ENGLISH_ONLY for word in words):
@@ -91,7 +91,7 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
             _respelled(question, words, [w.text.lower() for w in words]) if capitals else question
         )
     wanted = _wanted(fold(word.text) for word in words if not word.glued)
-    known = {**_KNOWN.get(language, {}), **lookup(wanted)}
+    known = {**question_words(language), **lookup(wanted)}
     spelled = _spelled(words, known, language)
     if capitals and not bare:
         spelled = _trusting_typed(words, spelled, known, language)
@@ -101,7 +101,7 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
         pairs = zip(words, spelled, strict=True)
         spelled = [_cased_like(word.text, spelling, language) for word, spelling in pairs]
     if capitals and not any(map(str.isalnum, question[: words[0].start])):
-        spelled[0] = _upper(spelled[0][:1], language) + spelled[0][1:]
+        spelled[0] = _begun_like(words[0].text, spelled[0], language)
     return _respelled(question, words, spelled)
 
 
@@ -144,7 +144,7 @@ def _all_capitals(question: str) -> bool:
     return shouted and sum(map(len, words)) > 5
 
 
-def _words(question: str) -> Iterator[Word]:
+def words_of(question: str) -> Iterator[Word]:
     """The words that may be respelled: no codes, numbers or addresses."""
     for token in tokens(question):
         if token.kind == WORD and not any(map(str.isdigit, token.text)):
@@ -152,6 +152,29 @@ def _words(question: str) -> Iterator[Word]:
                 start = token.start + run.start()
                 glued = start > 0 and question[start - 1] in APOSTROPHES
                 yield Word(run.group(), start, glued)
+
+
+def question_words(language: str) -> Mapping[str, str]:
+    """Words that questions hold and answers seldom: folded form to surface form."""
+    return _KNOWN.get(language, {})
+
+
+def spellings(folded: Sequence[str], lookup: Lookup, language: str) -> Mapping[str, str]:
+    """The surface form of each folded word, as far as the documents or the language know it."""
+    known = {**question_words(language), **lookup(_wanted(folded))}
+    return {word: _known(word, known, language) for word in folded}
+
+
+def replaced(question: str, meant: Mapping[str, str], language: str) -> str:
+    """The question with the words whose folded forms `meant` holds replaced by its values."""
+    words = list(words_of(question))
+    spelled = [
+        _begun_like(word.text, meant[fold(word.text)], language)
+        if fold(word.text) in meant
+        else word.text
+        for word in words
+    ]
+    return _respelled(question, words, spelled)
 
 
 def _respelled(question: str, words: Sequence[Word], spelled: Sequence[str]) -> str:
@@ -246,6 +269,11 @@ def _cased_like(typed: str, spelled: str, language: str) -> str:
     return "".join(
         _upper(letter, language) if mould.isupper() else letter for mould, letter in pairs
     )
+
+
+def _begun_like(typed: str, spelled: str, language: str) -> str:
+    """`spelled` with a capital in front if `typed` has one."""
+    return _upper(spelled[:1], language) + spelled[1:] if typed[:1].isupper() else spelled
 
 
 def _upper(letter: str, language: str) -> str:

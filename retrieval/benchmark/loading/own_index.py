@@ -18,7 +18,7 @@ from ingestion.graph import BUILD_DEPTH, NEIGHBOURS
 from ingestion.models import Index
 from retrieval.benchmark.loading import scratch
 from retrieval.benchmark.loading.load import room_for_graph
-from retrieval.statement import HalfVector, HalfVectorDumper
+from retrieval.prepared import HalfVector, HalfVectorDumper
 from tenants.models import Tenant
 
 DEPTH = 40

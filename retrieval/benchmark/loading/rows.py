@@ -23,7 +23,7 @@ from psycopg.types.numeric import Int2, Int4, Int8
 from dolphy.embedding import Vectors
 from ingestion.analyse import ANALYSER_VERSION
 from ingestion.models import Document, Index
-from retrieval.statement import HalfVector, HalfVectorDumper
+from retrieval.prepared import HalfVector, HalfVectorDumper
 
 INDEXED = (
     "index_id, analyser, enabled, passage_id, position, tenant_id, agent_id, document_id, "

@@ -15,16 +15,9 @@ from ingestion.indexes import space_of
 from retrieval.benchmark.loading.own_index import DEPTH
 from retrieval.benchmark.measure import Operation
 from retrieval.benchmark.searching.subject import QUESTIONS, Question, Subject
+from retrieval.prepared import HalfVector, HalfVectorDumper, rows_of
 from retrieval.retrieve import retrieve
-from retrieval.statement import (
-    STATEMENT,
-    HalfVector,
-    HalfVectorDumper,
-    compose,
-    find,
-    rows_of,
-    values_of,
-)
+from retrieval.statement import STATEMENT, compose, find, values_of
 
 _BRANCHES = STATEMENT[: STATEMENT.index(",\n-- The pool:")]
 _BROUGHT = "SELECT passage_id FROM reached WHERE lexical_rank <= %(lexical_depth)s"

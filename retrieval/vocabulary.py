@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psycopg.types.numeric import Int4
-
 from retrieval.prepared import Names, numbered, rows_of
 from tenants.models import Agent
 
 MOST_DOCUMENTS = 1_000
-_SPELLINGS = numbered((Path(__file__).parent / "vocabulary.sql").read_text())
-_COUNTS = numbered((Path(__file__).parent / "word_counts.sql").read_text())
+
+
+def _statement(name: str, most: int) -> tuple[bytes, Names]:
+    """How many documents to look into stands in the text, for the planner to know."""
+    return numbered((Path(__file__).parent / name).read_text().format(most=most))
+
+
+_SPELLINGS = _statement("vocabulary.sql", MOST_DOCUMENTS)
+_COUNTS = _statement("word_counts.sql", MOST_DOCUMENTS)
+_KNOWN = _statement("word_counts.sql", 1)
 
 
 @dataclass(frozen=True)
@@ -26,19 +32,17 @@ class Vocabulary:
     agent: Agent
 
     def known(self, folded: Collection[str]) -> Collection[str]:
-        return self._of(_COUNTS, folded, most=1).keys()
+        return self._of(_KNOWN, folded).keys()
 
     def counts(self, folded: Collection[str]) -> Mapping[str, int]:
-        return self._of(_COUNTS, folded, most=MOST_DOCUMENTS)
+        return self._of(_COUNTS, folded)
 
     def spellings(self, folded: Collection[str]) -> Mapping[str, str]:
         """Each form as it is spelled most."""
-        return self._of(_SPELLINGS, folded, most=MOST_DOCUMENTS)
+        return self._of(_SPELLINGS, folded)
 
-    def _of(
-        self, statement: tuple[bytes, Names], folded: Collection[str], most: int
-    ) -> dict[str, Any]:
+    def _of(self, statement: tuple[bytes, Names], folded: Collection[str]) -> dict[str, Any]:
         if not folded:
             return {}
         boundary = {"tenant": self.agent.tenant_id, "agent": self.agent.pk}
-        return dict(rows_of(*statement, {**boundary, "folded": list(folded), "most": Int4(most)}))
+        return dict(rows_of(*statement, {**boundary, "folded": list(folded)}))

@@ -14,7 +14,7 @@ CROSS JOIN LATERAL (
         WHERE word.tenant_id = %(tenant)s
             AND word.agent_id = %(agent)s
             AND word.folded = wanted.folded
-        LIMIT %(most)s::int
+        LIMIT {most}
     ) AS written
     GROUP BY surface
 ) AS spelling

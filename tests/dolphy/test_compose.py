@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from dolphy.embedded.postgres import KEPT_MEMORY
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 OURS = ("migrate", "web", "worker", "beat")
 SECRETS = ("SECRET_KEY", "POSTGRES_PASSWORD", "VALKEY_PASSWORD")
@@ -43,6 +45,10 @@ def test_ours_share_one_environment_and_the_uploaded_files(name: str) -> None:
     assert SERVICES[name]["environment"] == ENVIRONMENT
     assert SERVICES[name]["volumes"] == ["files:/data"]
     assert ENVIRONMENT["MEDIA_ROOT"] == "/data"
+
+
+def test_its_database_keeps_memory_as_the_embedded_one_does() -> None:
+    assert SERVICES["postgres"]["environment"].items() >= KEPT_MEMORY.items()
 
 
 def test_every_volume_is_named_and_kept() -> None:

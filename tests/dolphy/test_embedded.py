@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 import redis
 
 from dolphy import embedded
 from dolphy.embedded import places, processes
+from dolphy.embedded.postgres import KEPT_MEMORY
 from dolphy.embedded.stand import Stand, open_stand
 
 USE = """
@@ -117,6 +119,12 @@ def test_postgresql_has_pgvector_and_sorts_the_same_on_every_machine(stand: Stan
     assert value(stand.postgres.url(), "SELECT '[1,2]'::vector <=> '[1,2]'::vector") == 0
     assert value(stand.postgres.url(), "SELECT 'Z' < 'a' AND 'z' < 'ç'") is True
     assert value(stand.postgres.url(), "SHOW listen_addresses") == ""
+
+
+def test_a_search_does_not_hand_its_memory_back(stand: Stand) -> None:
+    stand.postgres.start()
+    server = int((stand.postgres.data / "postmaster.pid").read_text().split()[0])
+    assert psutil.Process(server).environ().items() >= KEPT_MEMORY.items()
 
 
 def test_valkey_refuses_to_forget_and_keeps_a_queued_job_over_a_restart(lasting: Stand) -> None:

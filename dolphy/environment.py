@@ -17,8 +17,9 @@ TRUE = {"1", "true", "yes", "on"}
 FALSE = {"", "0", "false", "no", "off"}
 
 # Read by PostgreSQL when the connection opens, so that no search pays a round trip for them. Only
-# the retrieval statement is prepared: planning it anew adds half of what it takes to run, so one
-# plan serves all agents, and it must not scan the whole table because one agent is most of it.
+# what a search runs is prepared: planning the retrieval statement anew adds half of what it takes
+# to run, so one plan serves all agents, and it must not scan the whole table because one agent is
+# most of it.
 SESSION = {
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",

@@ -12,6 +12,7 @@ from ingestion.admin import OfAnAgent, ReadOnly, folded
 from ingestion.models import Passage
 from retrieval.fates import VERDICTS
 from retrieval.models import Trace
+from retrieval.replay import slips_said
 
 
 @admin.register(Trace)
@@ -21,12 +22,18 @@ class TraceAdmin(ReadOnly, OfAnAgent):
     search_fields = ("question",)
     ordering = ("-created_at",)
     show_full_result_count = False
-    fields = ("question", "tenant", "agent", "created_at", "explained_by", "embedded", "answers")
+    fields = (
+        "question", "tenant", "agent", "created_at", "explained_by", "slips", "embedded", "answers",
+    )  # fmt: skip
     change_form_template = "retrieval/trace.html"
 
     @admin.display(description="read as")
     def embedded(self, trace: Trace) -> str:
         return str(trace.record.get("embedded") or "as typed")
+
+    @admin.display(description="slips put right")
+    def slips(self, trace: Trace) -> str:
+        return slips_said(trace.record)
 
     @admin.display(description="does the evidence answer?")
     def answers(self, trace: Trace) -> str:

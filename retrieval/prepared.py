@@ -1,10 +1,11 @@
-"""Statements run prepared: parameters by name, numbered once, planned once a connection."""
+"""Statements run prepared: parameters by name, vectors as PostgreSQL reads them."""
 
 from __future__ import annotations
 
 import re
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -15,7 +16,6 @@ from psycopg.rows import namedtuple_row
 
 from dolphy.embedding import Vectors
 
-Names = tuple[str, ...]
 _NAME = re.compile(r"%\((\w+)\)s")
 
 
@@ -36,19 +36,31 @@ class HalfVectorDumper(Dumper):
         return obj
 
 
-def numbered(text: str) -> tuple[bytes, Names]:
-    """The text with `$1, $2, …` for `%(name)s`, and the names in that order.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement with numbered parameters, and their names in that order.
 
-    Done once a text, because a client that looks for names does so every time it runs it.
+    Numbered once, because a client that looks for names in a long text does so every time; planned
+    once a connection.
     """
-    names = tuple(dict.fromkeys(_NAME.findall(text)))
-    return _NAME.sub(lambda name: f"${names.index(name[1]) + 1}", text).encode(), names
 
+    text: bytes
+    names: tuple[str, ...]
 
-def rows_of(text: bytes, names: Names, values: Mapping[str, Any]) -> list[Any]:
-    """The rows of a numbered text, as named tuples."""
-    connection.ensure_connection()
-    with psycopg.RawCursor(connection.connection, row_factory=namedtuple_row) as cursor:
-        cursor.adapters.register_dumper(HalfVector, HalfVectorDumper)
-        cursor.execute(text, [values[name] for name in names], prepare=True, binary=True)
-        return cursor.fetchall()
+    @classmethod
+    def of(cls, text: str) -> Prepared:
+        """Of a text that holds `%(name)s`."""
+        names = tuple(dict.fromkeys(_NAME.findall(text)))
+        return cls(_NAME.sub(lambda name: f"${names.index(name[1]) + 1}", text).encode(), names)
+
+    def rows(self, values: Mapping[str, Any]) -> list[Any]:
+        """Its rows as named tuples. Raises Django's database errors, as the ORM does."""
+        connection.ensure_connection()
+        with (
+            connection.wrap_database_errors,
+            psycopg.RawCursor(connection.connection, row_factory=namedtuple_row) as cursor,
+        ):
+            cursor.adapters.register_dumper(HalfVector, HalfVectorDumper)
+            parameters = [values[name] for name in self.names]
+            cursor.execute(self.text, parameters, prepare=True, binary=True)
+            return cursor.fetchall()

@@ -34,7 +34,6 @@ _SURROUNDINGS = {
     "passages": "number of passages in the index",
     "route": "way of scanning",
     "embedded": "text that was embedded",
-    "slips": "list of slips of the finger",
 }
 
 
@@ -103,10 +102,18 @@ def _surroundings(then: Record, now: Record) -> Iterator[str]:
         old, new = then.get(name), now.get(name)
         if old != new:
             yield f"The {what} was {_said(old)}, and is {_said(new)}."
+    if (old := slips_said(then)) != (new := slips_said(now)):
+        yield f"Slips put right were {old}, and are {new}."
     for name in sorted({*then["settings"], *now["settings"]}):
         old, new = then["settings"].get(name), now["settings"].get(name)
         if old != new:
             yield f"The setting {name} was {_said(old)}, and is {_said(new)}."
+
+
+def slips_said(record: Record) -> str:
+    """The words that were read as others; traces from before there were any say none."""
+    slips = [f"{slip['typed']} read as {slip['meant']}" for slip in record.get("slips") or ()]
+    return ", ".join(slips) or "none"
 
 
 def _candidates(before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:

@@ -1,12 +1,14 @@
 """Retrieve: a question becomes evidence. Reads top to bottom.
 
-    check → roots → respelled if need be → embed (cached) → one statement → evidence and trace
+    check → slips put right → roots → respelled if need be → embed (cached) → one statement
+    → evidence and trace
 
-A question goes in as typed; only one typed in capitals, without diacritics (`typed.py`) or with a
-slip of the finger (`slips.py`) is embedded as the documents would write it, and the trace says so.
-The statement does the selecting (`statement.sql`); here the question is prepared for it and its
-rows are given their names. The trace holds every candidate of the pool with what each branch
-thought of it and why it was kept or dropped, so an order can be explained and replayed.
+A question goes in as typed. A slip of the finger is put right for both branches (`slips.py`), one
+typed in capitals or without diacritics is embedded as the documents would write it (`typed.py`),
+and the trace says so. The statement does the selecting (`statement.sql`); here the question is
+prepared for it and its rows are given their names. The trace holds every candidate of the pool with
+what each branch thought of it and why it was kept or dropped, so an order can be explained and
+replayed.
 """
 
 from __future__ import annotations
@@ -28,8 +30,7 @@ from retrieval import underfills
 from retrieval.answering import judge
 from retrieval.errors import BadLimit, UnknownFusion
 from retrieval.measured import Measured, measured
-from retrieval.slips import find as find_slips
-from retrieval.slips import put_right
+from retrieval.slips import put_right, slips_in
 from retrieval.statement import Found, Settings, available, find, settings_of
 from retrieval.typed import restore
 from retrieval.vocabulary import Vocabulary
@@ -92,11 +93,11 @@ def retrieve(
     if index is None:
         return _nothing(agent, question, settings, clock)
     trust = check_trust(index)
-    vocabulary, language = Vocabulary(agent), agent.language
-    slips = find_slips(question, vocabulary, language)
+    words, language = Vocabulary(index), agent.language
+    slips = slips_in(question, words, language)
     meant = put_right(question, slips, language)
     roots = (*analyse_question(meant, language), *question_pairs(meant, language))
-    spelled = put_right(restore(question, vocabulary.spellings, language), slips, language)
+    spelled = restore(meant, words.spellings, language)
     clock.lap("analyse")
     vector, source = asked.embedded(space_of(index), spelled)
     clock.lap("embed")
@@ -107,7 +108,7 @@ def retrieve(
     trace = _trace(agent, question, settings, index, roots, found)
     underfills.count(agent, trace)
     trace |= {"trust": trust, "vector_from": source, "embedded": spelled}
-    trace |= {"slips": [asdict(slip) for slip in slips]} if slips else {}
+    trace["slips"] = [asdict(slip) for slip in slips]
     evidence = tuple(_evidence(row) for row in sorted(_kept(found.rows), key=lambda row: row.rank))
     trace["answering"] = judge(known.answering, trace)
     clock.lap("trace")

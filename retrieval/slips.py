@@ -1,91 +1,137 @@
-"""Slips of the finger: a word that no document holds, read as the one that was meant.
+"""Slips of the finger: a word that no passage holds, read as the one that was meant.
 
-Two slips are put right: neighbouring letters swapped (`karog`), and a letter doubled (`kaargo`).
-Looked at are words of five to forty letters of which the agent's vocabulary has nothing: not the
-word, not its first five letters, not its stem. It is read as another word only if the documents
-hold that one whole.
+Two slips of a Turkish question are put right: two neighbouring letters swapped (`krago`), and a
+letter doubled (`kaargo`). Looked at are words of five to forty letters that lead nowhere: the
+vocabulary has not the word, its first five letters or its stem, and no passage holds any form of
+it. Such a word is read as another only if the documents hold that one whole, with the same first
+letter.
 
-A question typed properly must be embedded as typed, so nothing is put right that a word of Turkish
-might be. A letter left out or added often makes another word there, whose suffixes are often one
-letter (`taşıdım`, `taksidim`), and so do the last two letters swapped (`metni`, `metin`). What was
-measured is in `docs/measured-and-rejected.md`.
+A question typed properly must be embedded as typed, so what a word of Turkish may be is left alone:
+letters left out or added (one letter is often a suffix: `taşıdım`, `taksidim`), the last two
+letters swapped (`metni`, `metin`), and a t doubled before i, ı, u or ü (`bittim`, `bitim`). So are
+other languages, where the same slips make words (`trial`, `trail`). What was measured is in
+`docs/measured-and-rejected.md`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ingestion.analysis.fold import fold
+from ingestion.analyse import Root, analyse_question
+from ingestion.analysis.fold import fold, lower
 from ingestion.analysis.languages import stemmer
 from ingestion.analysis.stopwords import stop_words
 from ingestion.analysis.vocabulary import beginning
-from retrieval import typed
+from retrieval.typed import question_words
+from retrieval.words import Word, all_capitals, capitalised, is_bare, respelled, upper, words_of
 
+_LANGUAGE = "tr"
 _SHORTEST, _LONGEST = 5, 40
 _MOST = 3  # more unknown words are another language, or another agent's question
+_NAME_OR_ADDRESS = re.compile(r"[_@#]|\w\.\w")
 
 
 class Words(Protocol):
-    """The words and beginnings that the documents hold, by folded form (`vocabulary.py`)."""
+    """What the agent's documents hold (`vocabulary.py`)."""
 
     def known(self, folded: Collection[str]) -> Collection[str]: ...
-    def counts(self, folded: Collection[str]) -> Mapping[str, int]: ...
+    def documents(self, folded: Collection[str]) -> Mapping[str, int]: ...
     def spellings(self, folded: Collection[str]) -> Mapping[str, str]: ...
+    def found(self, roots: Sequence[Root]) -> Sequence[bool]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """A word as typed and as meant, spelled as the documents do."""
+    """A word as typed and as it is read."""
 
     typed: str
     meant: str
 
 
-def find(question: str, vocabulary: Words, language: str = "tr") -> tuple[Slip, ...]:
-    """The slips of a question, in order of appearance."""
-    unknown = _unknown(question, vocabulary, language)
+def slips_in(question: str, words: Words, language: str = _LANGUAGE) -> tuple[Slip, ...]:
+    """The slips of a question, each word once, in order of appearance."""
+    if language != _LANGUAGE:
+        return ()
+    unknown = _unknown(question, words)
     if not 0 < len(unknown) <= _MOST:
         return ()
-    edits = {word: set(_edits(fold(word))) for word in unknown}
-    held = vocabulary.counts({edit for of in edits.values() for edit in of})
-    known = {**dict.fromkeys(typed.question_words(language), 0), **held}
-    meant = {word: _commonest(of, known) for word, of in edits.items() if of & known.keys()}
-    spelled = typed.spellings(list(meant.values()), vocabulary.spellings, language) if meant else {}
-    return tuple(Slip(word, spelled[folded]) for word, folded in meant.items())
+    edits = {folded: set(_edits(folded)) for folded in unknown}
+    held = words.documents({edit for of in edits.values() for edit in of})
+    meant = {folded: _commonest(of, held) for folded, of in edits.items() if of & held.keys()}
+    meant = _nowhere(meant, words)
+    if not is_bare(question):  # its diacritics were typed, and tell words apart
+        spelled = words.spellings(meant.values())
+        meant = {
+            folded: spelled[word]
+            for folded, word in meant.items()
+            if spelled[word] in _edits(lower(unknown[folded], language))
+        }
+    return tuple(Slip(unknown[folded], word) for folded, word in meant.items())
 
 
-def _unknown(question: str, vocabulary: Words, language: str) -> list[str]:
-    """Words of which the documents hold nothing, and that are no question words either."""
-    words = {word.text: fold(word.text) for word in typed.words_of(question) if not word.glued}
-    stems, common = stemmer(language), typed.question_words(language).keys() | stop_words(language)
-    forms = {
-        word: {folded, beginning(folded, _SHORTEST), *stems(folded)}
-        for word, folded in words.items()
-        if _SHORTEST <= len(folded) <= _LONGEST and folded not in common
-    }
-    known = set(vocabulary.known({form for of in forms.values() for form in of}))
-    known.update(typed.question_words(language))
-    return [word for word, of in forms.items() if known.isdisjoint(of)]
+def _unknown(question: str, words: Words) -> dict[str, str]:
+    """Words of which the vocabulary has nothing, folded, with the way they were first typed."""
+    common = question_words(_LANGUAGE).keys() | stop_words(_LANGUAGE)
+    looked_at: dict[str, str] = {}
+    for word in _plain_words(question):
+        folded = fold(word.text)
+        if _SHORTEST <= len(folded) == len(word.text) <= _LONGEST and folded not in common:
+            looked_at.setdefault(folded, word.text)
+    stems = stemmer(_LANGUAGE)
+    forms = {word: {word, beginning(word, _SHORTEST), *stems(word)} for word in looked_at}
+    known = {*words.known({form for of in forms.values() for form in of}), *common}
+    return {word: looked_at[word] for word, of in forms.items() if known.isdisjoint(of)}
+
+
+def _plain_words(question: str) -> Iterator[Word]:
+    """No part of an address or a user's name, no acronym and no brand with capitals inside."""
+    shouted = all_capitals(question)
+    runs = [match.span() for match in re.finditer(r"\S+", question)]
+    names = {at for run in runs if _NAME_OR_ADDRESS.search(question, *run) for at in range(*run)}
+    for word in words_of(question):
+        rest = word.text[1:]
+        cased = shouted or rest == lower(rest, _LANGUAGE)
+        if cased and not word.glued and word.start not in names:
+            yield word
+
+
+def _nowhere(meant: Mapping[str, str], words: Words) -> dict[str, str]:
+    """Without the words that a passage holds in any form: those need no reading."""
+    found = words.found([analyse_question(folded)[0] for folded in meant]) if meant else ()
+    pairs = zip(meant.items(), found, strict=True)
+    return {folded: word for (folded, word), is_found in pairs if not is_found}
 
 
 def _edits(word: str) -> Iterator[str]:
-    """What a word is without the slip that it may hold, long enough to be sure of. The first letter
-    is right."""
+    """What a word is without the slip that it may hold."""
     for n in range(1, len(word) - 2):
         if word[n] != word[n + 1]:
             yield word[:n] + word[n + 1] + word[n] + word[n + 2 :]
     for n in range(1, len(word)):
-        if word[n] == word[n - 1] and len(word) > _SHORTEST:
+        doubled = word[n] == word[n - 1] and len(word) > _SHORTEST
+        if doubled and not (word[n] == "t" and word[n + 1 : n + 2] in tuple("iıuü")):
             yield word[:n] + word[n + 1 :]
 
 
 def _commonest(words: Collection[str], held: Mapping[str, int]) -> str:
+    """The one that most documents hold; of equal ones the first in the alphabet."""
     return min((-held[word], word) for word in words if word in held)[1]
 
 
-def put_right(question: str, slips: Sequence[Slip], language: str) -> str:
+def put_right(question: str, slips: Sequence[Slip], language: str = _LANGUAGE) -> str:
     """The question with its slips put right, and not a byte else changed."""
+    if not slips:
+        return question
     meant = {fold(slip.typed): slip.meant for slip in slips}
-    return typed.replaced(question, meant, language) if meant else question
+    words = [word for word in _plain_words(question) if fold(word.text) in meant]
+    spelled = [_cased_like(word.text, meant[fold(word.text)], language) for word in words]
+    return respelled(question, words, spelled)
+
+
+def _cased_like(typed: str, meant: str, language: str) -> str:
+    if typed.isupper():
+        return meant.upper() if typed.isascii() else upper(meant, language)
+    return capitalised(meant, language) if typed[:1].isupper() else meant

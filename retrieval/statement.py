@@ -22,7 +22,7 @@ from ingestion.graph import covered_by
 from ingestion.models import Index
 from ingestion.swap import quoted, scoped
 from retrieval.measured import Measured
-from retrieval.prepared import HalfVector, Names, numbered, rows_of
+from retrieval.prepared import HalfVector, Prepared
 from tenants.models import Agent
 
 RRF_K = 60
@@ -111,21 +111,21 @@ def candidates(
 ) -> list[Any]:
     """One run of the statement, by the index's graph if it has one and `exact` is not asked."""
     graph = index.pk if index.has_graph and not exact else None
-    text, names = composed(index.space.dimensions, graph, settings.semantic_depth)
-    return rows_of(text, names, values_of(index, roots, vector, settings))
+    statement = composed(index.space.dimensions, graph, settings.semantic_depth)
+    return statement.rows(values_of(index, roots, vector, settings))
 
 
 @lru_cache(maxsize=1024)
-def composed(width: int, graph: int | None, depth: int) -> tuple[bytes, Names]:
-    """The statement with numbered parameters, and their names in that order."""
+def composed(width: int, graph: int | None, depth: int) -> Prepared:
+    """The statement for a width of vectors, by the graph of an index or by its key, to a depth."""
     return compose(STATEMENT, width, graph, depth)
 
 
-def compose(template: str, width: int, graph: int | None, depth: int) -> tuple[bytes, Names]:
-    """The same of any text that is written as `statement.sql` is."""
+def compose(text: str, width: int, graph: int | None, depth: int) -> Prepared:
+    """The same for a text with the statement's `{…}`, such as a part of it."""
     key = sql.Placeholder("index")
-    text = (
-        sql.SQL(template)
+    return Prepared.of(
+        sql.SQL(text)
         .format(
             width=sql.Literal(width),
             index=key,
@@ -134,7 +134,6 @@ def compose(template: str, width: int, graph: int | None, depth: int) -> tuple[b
         )
         .as_string(None)
     )
-    return numbered(text)
 
 
 def values_of(
@@ -161,11 +160,18 @@ def _root_values(index: Index, roots: Sequence[Root]) -> dict[str, str]:
         if index.passages_at_statistics
     ]
     return {
-        "stemmed": _array(_any_of(index, root.stemmed) for root in roots),
-        "plain": _array(_any_of(index, root.plain) for root in roots),
+        **forms_of(index, roots),
         "weights": _array(repr(root.weight) for root in roots),
         "form_numbers": _array(str(number) for number, _ in forms),
         "forms": _array(form for _, form in forms),
+    }
+
+
+def forms_of(index: Index, roots: Sequence[Root]) -> dict[str, str]:
+    """The stemmed and the plain forms of each root, as arrays of tsqueries."""
+    return {
+        "stemmed": _array(_any_of(index, root.stemmed) for root in roots),
+        "plain": _array(_any_of(index, root.plain) for root in roots),
     }
 
 

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from ingestion.analysis.fold import APOSTROPHES, fold, lower
+from ingestion.analysis.fold import fold, lower
 from ingestion.analysis.stopwords import stop_words
-from ingestion.analysis.tokens import WORD, tokens
 from ingestion.analysis.vocabulary import BEGINNINGS, beginning, surface_forms
+from retrieval.words import Word, all_capitals, capitalised, is_bare, respelled, upper, words_of
 
 Lookup = Callable[[Sequence[str]], Mapping[str, str]]
 
@@ -33,7 +32,6 @@ _ALSO_TURKISH = frozenset({"are", "but", "can", "had", "has", "his", "not", "onc
 _ENGLISH_ONLY = frozenset(word for word in stop_words("en") if len(word) > 2) - stop_words(
     "tr"
 ) - _ALSO_TURKISH | {"my"}
-_LETTERS = re.compile(r"[^\W\d_]+")
 _BACK, _FRONT = "aıou", "eiöü"
 _VOWELS = frozenset(_BACK + _FRONT)
 _MIS = re.compile("m[ıiuü]$")
@@ -64,32 +62,21 @@ yüklenir yüksek yüzde
 _KNOWN = {"tr": dict(surface_forms(_QUESTION_WORDS, "tr"))}
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A run of letters that may be respelled; a `glued` one is the suffix behind an apostrophe."""
-
-    text: str
-    start: int
-    glued: bool
-
-
 def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
     """The question as its documents would write it, or the very same string.
 
     `lookup` is called at most once, with folded forms, and returns the surface form of those that
     it knows.
     """
-    capitals = _all_capitals(question)
-    bare = not any(letter.isalpha() and not letter.isascii() for letter in question)
+    capitals, bare = all_capitals(question), is_bare(question)
     if not capitals and (not bare or language in _WITHOUT_DIACRITICS):
         return question
     words = list(words_of(question))
     if not words:
         return question
     if language != "en" and any(fold(word.text) in _ENGLISH_ONLY for word in words):
-        return (
-            _respelled(question, words, [w.text.lower() for w in words]) if capitals else question
-        )
+        lowered = [lower(word.text, "en") for word in words]
+        return respelled(question, words, lowered) if capitals else question
     wanted = _wanted(fold(word.text) for word in words if not word.glued)
     known = {**question_words(language), **lookup(wanted)}
     spelled = _spelled(words, known, language)
@@ -101,8 +88,8 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
         pairs = zip(words, spelled, strict=True)
         spelled = [_cased_like(word.text, spelling, language) for word, spelling in pairs]
     if capitals and not any(map(str.isalnum, question[: words[0].start])):
-        spelled[0] = _begun_like(words[0].text, spelled[0], language)
-    return _respelled(question, words, spelled)
+        spelled[0] = capitalised(spelled[0], language)
+    return respelled(question, words, spelled)
 
 
 def _misspelled(word: Word, known: Mapping[str, str]) -> bool:
@@ -137,52 +124,9 @@ def _dotted(lowered: str, spelled: str) -> str:
     return dotted if dotted != lowered else ""
 
 
-def _all_capitals(question: str) -> bool:
-    """No small letter, and more of them than an acronym or a code would have."""
-    words = [run for run in _LETTERS.findall(question) if len(run) > 1]
-    shouted = all(word == word.upper() and word != word.lower() for word in words)
-    return shouted and sum(map(len, words)) > 5
-
-
-def words_of(question: str) -> Iterator[Word]:
-    """The words that may be respelled: no codes, numbers or addresses."""
-    for token in tokens(question):
-        if token.kind == WORD and not any(map(str.isdigit, token.text)):
-            for run in _LETTERS.finditer(token.text):
-                start = token.start + run.start()
-                glued = start > 0 and question[start - 1] in APOSTROPHES
-                yield Word(run.group(), start, glued)
-
-
 def question_words(language: str) -> Mapping[str, str]:
     """Words that questions hold and answers seldom: folded form to surface form."""
     return _KNOWN.get(language, {})
-
-
-def spellings(folded: Sequence[str], lookup: Lookup, language: str) -> Mapping[str, str]:
-    """The surface form of each folded word, as far as the documents or the language know it."""
-    known = {**question_words(language), **lookup(_wanted(folded))}
-    return {word: _known(word, known, language) for word in folded}
-
-
-def replaced(question: str, meant: Mapping[str, str], language: str) -> str:
-    """The question with the words whose folded forms `meant` holds replaced by its values."""
-    words = list(words_of(question))
-    spelled = [
-        _begun_like(word.text, meant[fold(word.text)], language)
-        if fold(word.text) in meant
-        else word.text
-        for word in words
-    ]
-    return _respelled(question, words, spelled)
-
-
-def _respelled(question: str, words: Sequence[Word], spelled: Sequence[str]) -> str:
-    parts, end = [], 0
-    for word, spelling in zip(words, spelled, strict=True):
-        parts += [question[end : word.start], spelling]
-        end = word.start + len(word.text)
-    return "".join([*parts, question[end:]])
 
 
 def _wanted(words: Iterable[str]) -> list[str]:
@@ -267,14 +211,5 @@ def _cased_like(typed: str, spelled: str, language: str) -> str:
         return spelled
     pairs = zip(typed, spelled, strict=True)
     return "".join(
-        _upper(letter, language) if mould.isupper() else letter for mould, letter in pairs
+        upper(letter, language) if mould.isupper() else letter for mould, letter in pairs
     )
-
-
-def _begun_like(typed: str, spelled: str, language: str) -> str:
-    """`spelled` with a capital in front if `typed` has one."""
-    return _upper(spelled[:1], language) + spelled[1:] if typed[:1].isupper() else spelled
-
-
-def _upper(letter: str, language: str) -> str:
-    return "İ" if letter == "i" and language == "tr" else letter.upper()

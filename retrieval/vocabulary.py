@@ -2,47 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrieval.prepared import Names, numbered, rows_of
-from tenants.models import Agent
+from psycopg import sql
+from psycopg.types.numeric import Int4
+
+from ingestion.analyse import Root
+from ingestion.models import Index
+from retrieval.prepared import Prepared
+from retrieval.statement import forms_of
 
 MOST_DOCUMENTS = 1_000
 
 
-def _statement(name: str, most: int) -> tuple[bytes, Names]:
+def _statement(name: str, most: int = 0) -> Prepared:
     """How many documents to look into stands in the text, for the planner to know."""
-    return numbered((Path(__file__).parent / name).read_text().format(most=most))
+    text = (Path(__file__).parent / name).read_text()
+    return Prepared.of(sql.SQL(text).format(most=sql.Literal(most)).as_string(None))
 
 
 _SPELLINGS = _statement("vocabulary.sql", MOST_DOCUMENTS)
-_COUNTS = _statement("word_counts.sql", MOST_DOCUMENTS)
-_KNOWN = _statement("word_counts.sql", 1)
+_DOCUMENTS = _statement("word_documents.sql", MOST_DOCUMENTS)
+_KNOWN = _statement("word_documents.sql", 1)
+_FOUND = _statement("found_roots.sql")
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of the agent's enabled documents, by their folded forms. What they do not hold is
-    left out of every answer; a form in more than `MOST_DOCUMENTS` is judged by that many of them.
+    """The words of the enabled documents of the index's agent, by their folded forms.
+
+    What they do not hold is left out of every answer; a form in more than `MOST_DOCUMENTS` is
+    judged by that many of them.
     """
 
-    agent: Agent
+    index: Index
 
     def known(self, folded: Collection[str]) -> Collection[str]:
-        return self._of(_KNOWN, folded).keys()
+        return dict(self._rows(_KNOWN, folded=list(folded))) if folded else ()
 
-    def counts(self, folded: Collection[str]) -> Mapping[str, int]:
-        return self._of(_COUNTS, folded)
+    def documents(self, folded: Collection[str]) -> Mapping[str, int]:
+        """In how many documents each stands."""
+        return dict(self._rows(_DOCUMENTS, folded=list(folded))) if folded else {}
 
     def spellings(self, folded: Collection[str]) -> Mapping[str, str]:
         """Each form as it is spelled most."""
-        return self._of(_SPELLINGS, folded)
+        return dict(self._rows(_SPELLINGS, folded=list(folded))) if folded else {}
 
-    def _of(self, statement: tuple[bytes, Names], folded: Collection[str]) -> dict[str, Any]:
-        if not folded:
-            return {}
-        boundary = {"tenant": self.agent.tenant_id, "agent": self.agent.pk}
-        return dict(rows_of(*statement, {**boundary, "folded": list(folded)}))
+    def found(self, roots: Sequence[Root]) -> Sequence[bool]:
+        """Whether any passage holds each root, as the lexical branch would find it."""
+        index = {"index": Int4(self.index.pk), **forms_of(self.index, roots)}
+        return [held for (held,) in self._rows(_FOUND, **index)]
+
+    def _rows(self, statement: Prepared, **values: Any) -> list[Any]:
+        boundary = {"tenant": self.index.tenant_id, "agent": self.index.agent_id}
+        return statement.rows({**boundary, **values})

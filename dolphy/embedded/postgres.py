@@ -217,7 +217,7 @@ class Postgres:
 
 
 def _environment() -> dict[str, str]:
-    """Without what the caller's environment says of PostgreSQL and languages."""
+    """The caller's, without what it says of PostgreSQL and languages; memory is kept."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
     return {**KEPT_MEMORY, **kept, "LC_ALL": "C"}
 

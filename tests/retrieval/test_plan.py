@@ -17,6 +17,7 @@ from django.db import connection
 from ingestion.graph import build, name_of
 from ingestion.models import Index
 from retrieval.statement import find
+from retrieval.vocabulary import Vocabulary
 from tenants.models import Tenant
 from tests.retrieval.contract import contract
 from tests.retrieval.pools import Pool, analyze, drop_graphs, make_index, settings, store
@@ -33,6 +34,11 @@ def plan_nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def plan(index: Index) -> list[dict[str, Any]]:
     """Every node of the plan that this index's searches run by, prepared as they prepare it."""
     find(index, (), np.array(Pool(0).vector(), np.float32), settings())
+    return newest_plan()
+
+
+def newest_plan() -> list[dict[str, Any]]:
+    """Every node of the plan that was prepared last."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name, cardinality(parameter_types) FROM pg_prepared_statements "
@@ -167,3 +173,22 @@ def test_a_graph_that_ends_early_gives_way_to_an_exact_scan(
     assert [(r.uri, r.position) for r in found.rows] == [
         (one.row.uri, one.row.position) for one in expected
     ]
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+def test_the_vocabulary_is_read_by_its_words(
+    analyzed: bool, two_agents: tuple[Index, Index]
+) -> None:
+    if analyzed:
+        analyze()
+    words, roots = Vocabulary(two_agents[1]), Pool(3).roots(2)
+    for look, expected in (
+        (lambda: words.known(["kargo"]), "word_by_folded_form"),
+        (lambda: words.documents(["kargo"]), "word_by_folded_form"),
+        (lambda: words.spellings(["kargo"]), "word_by_folded_form"),
+        (lambda: words.found(roots), "indexed_passage_stemmed"),
+    ):
+        look()
+        nodes = newest_plan()
+        assert expected in used_indexes(nodes)
+        assert sequential(nodes) == []

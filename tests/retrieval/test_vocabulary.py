@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from ingestion import documents
+from ingestion.indexes import index_for
 from ingestion.models import Word
 from retrieval.retrieve import retrieve
 from retrieval.vocabulary import Vocabulary
+from tenants.models import Agent
 from tests.factories import World, make_document
+
+
+def of(agent: Agent) -> Vocabulary:
+    return Vocabulary(index_for(agent))
 
 
 def written(world: World, **spellings: int) -> None:
@@ -23,26 +29,26 @@ def written(world: World, **spellings: int) -> None:
 
 def test_the_spelling_used_most_is_taken(acme: World) -> None:
     written(acme, sipariş=3, siparis=2)
-    assert Vocabulary(acme.agent).spellings(["siparis", "unknown"]) == {"siparis": "sipariş"}
+    assert of(acme.agent).spellings(["siparis", "unknown"]) == {"siparis": "sipariş"}
 
 
 def test_equally_frequent_spellings_are_decided_by_their_letters(acme: World) -> None:
     written(acme, sipariş=2, siparis=2)
-    assert Vocabulary(acme.agent).spellings(["siparis"]) == {"siparis": "siparis"}
+    assert of(acme.agent).spellings(["siparis"]) == {"siparis": "siparis"}
 
 
 def test_another_agent_and_another_tenant_have_words_of_their_own(
     acme: World, globex: World
 ) -> None:
     written(acme, sipariş=1)
-    assert Vocabulary(acme.other_agent).spellings(["siparis"]) == {}
-    assert Vocabulary(globex.agent).spellings(["siparis"]) == {}
+    assert of(acme.other_agent).spellings(["siparis"]) == {}
+    assert of(globex.agent).spellings(["siparis"]) == {}
 
 
 def test_a_disabled_document_teaches_no_spelling(acme: World) -> None:
     written(acme, sipariş=1)
     documents.set_enabled(acme.document, False)
-    assert Vocabulary(acme.agent).spellings(["siparis"]) == {}
+    assert of(acme.agent).spellings(["siparis"]) == {}
 
 
 def test_a_question_without_diacritics_is_embedded_with_them(acme: World) -> None:

@@ -15,12 +15,12 @@ from ingestion.indexes import space_of
 from retrieval.benchmark.loading.own_index import DEPTH
 from retrieval.benchmark.measure import Operation
 from retrieval.benchmark.searching.subject import QUESTIONS, Question, Subject
-from retrieval.prepared import HalfVector, HalfVectorDumper, rows_of
+from retrieval.prepared import HalfVector, HalfVectorDumper
 from retrieval.retrieve import retrieve
 from retrieval.statement import STATEMENT, compose, find, values_of
 
-_BRANCHES = STATEMENT[: STATEMENT.index(",\n-- The pool:")]
-_BROUGHT = "SELECT passage_id FROM reached WHERE lexical_rank <= %(lexical_depth)s"
+_BRANCHES = STATEMENT[: STATEMENT.index("pool AS MATERIALIZED")].rpartition("),\n")[0]
+_BROUGHT = ") SELECT passage_id FROM reached WHERE lexical_rank <= %(lexical_depth)s"
 
 
 def select_1(_: int) -> object:
@@ -62,11 +62,11 @@ def lexical_query(of: Subject, questions: Sequence[Question]) -> Operation:
     """The keys that the lexical branch brings: the statement up to its pool, without a semantic
     branch."""
     graph = of.index.pk if of.index.has_graph else None
-    text, names = compose("\n".join((_BRANCHES, _BROUGHT)), of.index.space.dimensions, graph, 0)
+    lexical = compose(_BRANCHES + _BROUGHT, of.index.space.dimensions, graph, 0)
 
     def run(number: int) -> object:
         asked = questions[number % len(questions)]
-        return rows_of(text, names, values_of(of.index, asked.roots, asked.vector, of.settings))
+        return lexical.rows(values_of(of.index, asked.roots, asked.vector, of.settings))
 
     return run
 

@@ -1,11 +1,11 @@
--- How often the agent's enabled documents hold each word or beginning, counted in so many of them at
--- most. What they do not hold has no row.
-SELECT wanted.folded, held.times
+-- How often each word or beginning stands in the vocabulary of the agent's enabled documents, once a
+-- document and spelling, so often at most. What stands in none has no row.
+SELECT wanted.folded, held.documents
 FROM unnest(%(folded)s::text[]) AS wanted (folded)
 CROSS JOIN LATERAL (
-    SELECT sum(count) AS times
+    SELECT count(*) AS documents
     FROM (
-        SELECT word.count
+        SELECT
         FROM ingestion_word AS word
         JOIN ingestion_document AS document
             ON document.id = word.document_id
@@ -18,4 +18,4 @@ CROSS JOIN LATERAL (
         LIMIT {most}
     ) AS written
 ) AS held
-WHERE held.times IS NOT NULL
+WHERE held.documents > 0

@@ -12,7 +12,7 @@ from ingestion.admin import OfAnAgent, ReadOnly, folded
 from ingestion.models import Passage
 from retrieval.fates import VERDICTS
 from retrieval.models import Trace
-from retrieval.replay import slips_said
+from retrieval.show import judgement, slips_said
 
 
 @admin.register(Trace)
@@ -37,8 +37,7 @@ class TraceAdmin(ReadOnly, OfAnAgent):
 
     @admin.display(description="does the evidence answer?")
     def answers(self, trace: Trace) -> str:
-        answers = trace.record.get("answering", {}).get("answers")
-        return {True: "yes", False: "no"}.get(answers, "not measured for this embedding space")
+        return judgement(trace.record)
 
     def render_change_form(
         self,

@@ -13,6 +13,7 @@ from typing import Any
 
 from retrieval.models import Trace
 from retrieval.retrieve import Retrieval, retrieve
+from retrieval.show import slips_said
 from tenants.models import Agent
 
 DEEPEST = 200
@@ -108,12 +109,6 @@ def _surroundings(then: Record, now: Record) -> Iterator[str]:
         old, new = then["settings"].get(name), now["settings"].get(name)
         if old != new:
             yield f"The setting {name} was {_said(old)}, and is {_said(new)}."
-
-
-def slips_said(record: Record) -> str:
-    """The words that were read as others; traces from before there were any say none."""
-    slips = [f"{slip['typed']} read as {slip['meant']}" for slip in record.get("slips") or ()]
-    return ", ".join(slips) or "none"
 
 
 def _candidates(before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:

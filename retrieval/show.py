@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -50,6 +51,33 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "heading": {"ratio": 2, "overflow": "fold"},
     "passage": {"ratio": 5},
 }
+
+
+def reading(record: Mapping[str, Any]) -> Iterator[str]:
+    """How the question of a trace was read, where that is not as typed."""
+    if record.get("slips"):
+        yield f"slips put right: {slips_said(record)}"
+    if record.get("embedded", record["question"]) != record["question"]:
+        yield f"read as: {record['embedded']}"
+
+
+def judgement(record: Mapping[str, Any]) -> str:
+    """Whether the evidence of a trace answers, and by which numbers."""
+    judged = record.get("answering") or {}
+    if "score" not in judged:
+        measured = judged.get("answers") is False
+        return "no: there is none" if measured else "not measured for this embedding space"
+    return (
+        f"{'yes' if judged['answers'] else 'no'}: the first evidence's similarity "
+        f"{judged['cosine']:.3f} and coverage {judged['coverage']:.2f} make {judged['score']:.3f}, "
+        f"{judged['threshold']:.2f} is wanted"
+    )
+
+
+def slips_said(record: Mapping[str, Any]) -> str:
+    """The words that were read as others; traces from before there were any say none."""
+    slips = [f"{slip['typed']} read as {slip['meant']}" for slip in record.get("slips") or ()]
+    return ", ".join(slips) or "none"
 
 
 def snippet(text: str, roots: list[str]) -> Text:

@@ -8,19 +8,19 @@ lexical branch do most of this work.
 from __future__ import annotations
 
 _TURKISH = """
-acaba ama ancak artik asla aslinda ayrica bana bazen bazi bazilari belki ben benden beni benim
-beri bile bir biraz bircok biri birkac birsey biz bizden bize bizi bizim boyle boylece bu buna
-bunda bundan bunlar bunlari bunlarin bunu bunun burada buradan buraya cok cunku da daha dahi de
-defa degil degildir diger diye dolayi dolayisiyla eger en fakat falan gibi gore hala hangi
-hangileri hangisi hatta hem henuz hep hepsi her herhangi herkes hic hicbir icin icinde ile ilgili
-ise iste itibaren kac kacinci kadar karsin kendi kendine kendini ki kim kimden kime kimi kimin
+acaba ama ancak artik asla aslinda ayrica bana bazen bazi bazilari belki ben benden beni benim beri
+bile bir biraz bircok biri birkac birsey biz bizden bize bizi bizim boyle boylece bu buna bunda
+bundan bunlar bunlari bunlarin bunu bunun burada buradan buraya cok cunku da daha dahi de defa degil
+degildir diger diye dolayi dolayisiyla eger en fakat falan gibi gore hala hangi hangileri hangisi
+hatta hem henuz hep hepsi her herhangi herkes hic hicbir icin icinde ile ilgili ise iste itibaren
+kac kaca kacinci kacta kactan kadar karsin kendi kendine kendini ki kim kimden kime kimi kimin
 kimler kimse lutfen madem mi midir misin misiniz miyim miyiz mu mudur musun musunuz muyum muyuz
-nasil nasildir ne neden nedeniyle nedenle nedir nelerdir neler nerede nereden neredeki neresi
-nereye nesi neye neyi neyin nicin niye o olan olarak oldu oldugu olduklari olmak olmasi olmaz
-olsa olup olur olursa oluyor ona ondan onlar onlara onlardan onlari onlarin onu onun orada oysa
-oyle pek peki ragmen sadece sana sanki sayet sen senden seni senin siz sizden size sizi sizin
-sonra soyle su suna sunlar sunu sunun tarafindan tum uzere var vardir ve veya ya yada yani yine
-yok yoksa yoktur zaten zira
+nasil nasildir ne neden nedeniyle nedenle nedir neler nelerdir nerede neredeki nereden neresi nereye
+nesi neye neyi neyin nicin niye o olan olarak oldu oldugu olduklari olmak olmasi olmaz olsa olup
+olur olursa oluyor ona ondan onlar onlara onlardan onlari onlarin onu onun orada oyle oysa pek peki
+ragmen sadece sana sanki sayet sen senden seni senin siz sizden size sizi sizin sonra soyle su suna
+sunlar sunu sunun tarafindan tum uzere var vardir ve veya ya yada yani yine yok yoksa yoktur zaten
+zira
 """
 
 _ENGLISH = """

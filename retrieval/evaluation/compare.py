@@ -60,6 +60,22 @@ def compare(before: Figures, after: Figures) -> list[Comparison]:
     return found
 
 
+def circumstances(before: Figures, after: Figures) -> Iterator[str]:
+    """What was otherwise in the two: space, analyser, and each dataset's language and settings."""
+    for name in ("space", "analyser"):
+        if before.get(name) != after.get(name):
+            yield f"{name}: {before.get(name)} before, {after.get(name)} after"
+    theirs, ours = ({run["dataset"]: _about(run) for run in of["runs"]} for of in (before, after))
+    for dataset in (name for name in theirs if name in ours):
+        old, new = theirs[dataset], ours[dataset]
+        for name in (name for name in {**old, **new} if old.get(name) != new.get(name)):
+            yield f"{dataset}, {name}: {old.get(name)} before, {new.get(name)} after"
+
+
+def _about(run: Figures) -> dict[str, Any]:
+    return {"language": run.get("language"), **run.get("settings", {})}
+
+
 def _compared(before: Figures, after: Figures) -> Iterator[Comparison]:
     ours, theirs = after["results"], before["results"]
     shared = [

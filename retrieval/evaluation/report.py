@@ -55,9 +55,12 @@ def report(figures: Figures, command: str, old: str = "") -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+_OF_THE_ORDER = ("semantic_weight", "lexical_weight", "semantic_depth", "lexical_depth")
+
+
 def _opening(figures: Figures, command: str) -> list[str]:
     settings = figures["runs"][0]["settings"]
-    said = ", ".join(f"{name} {value}" for name, value in settings.items())
+    said = ", ".join(f"{name} {settings[name]}" for name in _OF_THE_ORDER)
     return [
         "# Results",
         "",

@@ -15,7 +15,10 @@ from retrieval.retrieve import Retrieval, retrieve
 from tenants.models import Agent
 
 LIMIT = metrics.RECALL_DEPTH
-SETTINGS_SHOWN = ("semantic_weight", "lexical_weight", "semantic_depth", "lexical_depth")
+SETTINGS_SHOWN = (
+    "semantic_weight", "lexical_weight", "semantic_depth", "lexical_depth", "document_cap",
+    "strongest_document_cap",
+)  # fmt: skip
 Keep = Callable[[dict[str, Any]], None]
 Progress = Callable[[int, int], None]
 

@@ -39,6 +39,23 @@ def test_a_trace_is_a_table_of_candidates_with_their_verdicts(acme: World, staff
     assert page.index("Candidates") < raw < page.index("&quot;candidates&quot;")
 
 
+def test_a_trace_says_how_its_question_was_read_and_whether_it_was_answered(
+    acme: World, staff: Client
+) -> None:
+    trace = record(acme.agent, retrieve(acme.agent, QUESTION))
+    trace.record["slips"] = [{"typed": "süersi", "meant": "süresi"}]
+    trace.record["answering"] = {
+        "answers": True, "score": 1.02, "threshold": 0.93, "cosine": 0.9, "coverage": 0.8,
+    }  # fmt: skip
+    trace.save()
+    page = shown(staff, trace)
+    assert "süersi read as süresi" in page
+    assert "coverage 0.80 make 1.020, 0.93 is wanted" in page
+    trace.record["answering"] = {"answers": None, "cosine": 0.9, "coverage": 0.8}
+    trace.save()
+    assert "not measured for this embedding space" in shown(staff, trace)
+
+
 def test_a_trace_outlives_its_documents(acme: World, staff: Client) -> None:
     trace = record(acme.agent, retrieve(acme.agent, QUESTION))
     delete(acme.document)

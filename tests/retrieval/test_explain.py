@@ -50,6 +50,22 @@ def test_a_trace_that_nothing_has_changed_since_replays_to_the_same_order(acme: 
     assert "kept: is evidence" in shown and "duplicate:" not in shown
 
 
+def test_it_says_how_the_question_was_read_and_why_the_evidence_answers(acme: World) -> None:
+    trace = asked(acme)
+    trace.record["answering"] |= {
+        "answers": False, "score": 0.915, "threshold": 0.93, "cosine": 0.9, "coverage": 0.1,
+    }  # fmt: skip
+    trace.record["slips"] = [{"typed": "süersi", "meant": "süresi"}]
+    trace.record["embedded"] = "iade süresi"
+    trace.save()
+    shown = " ".join(explain(trace).split())
+    assert "slips put right: süersi read as süresi" in shown
+    assert "read as: iade süresi" in shown
+    assert (
+        "answers? no: the first evidence's similarity 0.900 and coverage 0.10 make 0.915" in shown
+    )
+
+
 def test_a_replay_uses_the_settings_of_the_trace_and_changes_nothing(acme: World) -> None:
     trace = asked(acme, fusion="rrf", limit=1)
     set_agent(acme, semantic_depth=1, semantic_weight=0.1, lexical_weight=0.9)

@@ -23,7 +23,7 @@ from retrieval.evaluation import answerability_show, figures, own, plot, report,
 from retrieval.evaluation import dataset as datasets
 from retrieval.evaluation.answerability import Trial, foreign_to, tried
 from retrieval.evaluation.answerability import figures as answerability_figures
-from retrieval.evaluation.compare import compare
+from retrieval.evaluation.compare import circumstances, compare
 from retrieval.evaluation.dataset import Dataset
 from retrieval.evaluation.errors import BadDataset, BadSetting
 from retrieval.evaluation.progress import bar
@@ -74,7 +74,10 @@ class Command(BaseCommand):
             raise CommandError("Stopped; the scratch tenant is removed.", returncode=130) from None
 
     def _compare(self, before: Path, after: Path) -> None:
-        for found in compare(figures.read(before), figures.read(after)):
+        old, new = figures.read(before), figures.read(after)
+        for line in circumstances(old, new):
+            self.stdout.write(line)
+        for found in compare(old, new):
             for line in comparison_lines(found):
                 self.stdout.write(line)
 

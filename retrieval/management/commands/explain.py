@@ -18,7 +18,7 @@ from ingestion.models import Document
 from retrieval.fates import VERDICTS, Fate, fates, ordinal
 from retrieval.models import Trace
 from retrieval.replay import DEEPEST, Replay, reach, replay
-from retrieval.show import candidates_table
+from retrieval.show import candidates_table, judgement, reading
 
 WIDTH = 132
 SHOWN = 5
@@ -56,6 +56,8 @@ class Command(BaseCommand):
         console.print(trace.question, style="bold", markup=False, highlight=False)
         console.print(f"{trace.agent} · {trace.created_at:%F %T} UTC · {record.get('space')}")
         console.print(_said(record["settings"]), highlight=False)
+        for line in (*reading(record), f"answers? {judgement(record)}"):
+            console.print(line, markup=False, highlight=False)
         console.print(candidates_table(record))
         for line in _verdicts(record):
             console.print(line, style="dim", highlight=False)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from dolphy.errors import DolphyError
 from retrieval.retrieve import Retrieval, retrieve
 from retrieval.serializers import answered, as_json
-from retrieval.show import candidates_table, evidence_table, terminal
+from retrieval.show import candidates_table, evidence_table, judgement, reading, terminal
 from retrieval.traces import record
 from tenants.models import Fusion
 from tenants.scope import agent_named
@@ -50,9 +50,10 @@ class Command(BaseCommand):
         console.print(evidence_table(found))
         if found.answers is False:
             console.print("[yellow]The documents do not seem to answer this question.[/]")
-        if found.trace.get("embedded", found.trace["question"]) != found.trace["question"]:
-            console.print(f"[dim]read as: {escape(found.trace['embedded'])}[/]")
+        for line in reading(found.trace):
+            console.print(f"[dim]{escape(line)}[/]")
         if explain:
+            console.print(f"[dim]answers? {judgement(found.trace)}[/]")
             console.print(candidates_table(found.trace))
         laps = " · ".join(f"{name} {value:.1f} ms" for name, value in found.timings_ms.items())
         console.print(f"[dim]{laps} · trace {trace}[/]")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from retrieval.evaluation.compare import Change, compare
+from retrieval.evaluation.compare import Change, circumstances, compare
 from retrieval.evaluation.errors import BadFigures
 
 BEFORE = {"q1": 1, "q2": 4, "q3": None, "q4": 2}
@@ -48,6 +48,21 @@ def test_a_rank_beyond_ten_is_worth_nothing_but_its_move_is_told() -> None:
     (found,) = compare(figures({"q1": 12}), figures({"q1": None}))
     assert found.paired.ties == 1
     assert found.changes == (Change("q1", "What is q1?", 12, None),)
+
+
+def test_what_was_otherwise_is_said_before_what_came_of_it() -> None:
+    settings = {"semantic_weight": 0.7, "document_cap": 2}
+    before = {**figures(BEFORE, language="tr", settings=settings), "space": "a/b/3"}
+    after = {
+        **figures(AFTER, language="en", settings={**settings, "document_cap": 1}),
+        "space": "a/c/3",
+    }
+    assert list(circumstances(before, after)) == [
+        "space: a/b/3 before, a/c/3 after",
+        "tiny, language: tr before, en after",
+        "tiny, document_cap: 2 before, 1 after",
+    ]
+    assert list(circumstances(before, before)) == []
 
 
 def test_questions_that_only_one_asked_are_left_out_and_counted() -> None:

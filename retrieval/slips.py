@@ -1,16 +1,16 @@
 """Slips of the finger: a word that no passage holds, read as the one that was meant.
 
-Two slips of a Turkish question are put right: two neighbouring letters swapped (`krago`), and a
-letter doubled (`kaargo`). Looked at are words of five to forty letters that lead nowhere: the
+Two slips of a Turkish question are put right: a vowel and a consonant beside it swapped (`krago`),
+and a letter doubled (`karggo`). Looked at are words of five to forty letters that lead nowhere: the
 vocabulary has not the word, its first five letters or its stem, and no passage holds any form of
 it. Such a word is read as another only if the documents hold that one whole, with the same first
 letter.
 
 A question typed properly must be embedded as typed, so what a word of Turkish may be is left alone:
-letters left out or added (one letter is often a suffix: `taşıdım`, `taksidim`), the last two
-letters swapped (`metni`, `metin`), and a t doubled before i, ı, u or ü (`bittim`, `bitim`). So are
-other languages, where the same slips make words (`trial`, `trail`). What was measured is in
-`docs/measured-and-rejected.md`.
+letters left out or added (one letter is often a suffix: `taşıdım`, `taksidim`), two consonants
+swapped (`haklı`, `halkı`), the last two letters swapped (`metni`, `metin`), and letters doubled as
+Turkish doubles them (`bassın`, `saatin`). So are other languages, where the same slips make words
+(`trial`, `trail`). What was measured is in `docs/measured-and-rejected.md`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from retrieval.words import Word, all_capitals, capitalised, is_bare, respelled,
 _LANGUAGE = "tr"
 _SHORTEST, _LONGEST = 5, 40
 _MOST = 3  # more unknown words are another language, or another agent's question
+_VOWELS = frozenset("aeıioöuüâîû")
 _NAME_OR_ADDRESS = re.compile(r"[_@#]|\w\.\w")
 
 
@@ -67,7 +68,7 @@ def slips_in(question: str, words: Words, language: str = _LANGUAGE) -> tuple[Sl
         meant = {
             folded: spelled[word]
             for folded, word in meant.items()
-            if spelled[word] in _edits(lower(unknown[folded], language))
+            if spelled.get(word, "") in _edits(lower(unknown[folded], language))
         }
     return tuple(Slip(unknown[folded], word) for folded, word in meant.items())
 
@@ -107,13 +108,23 @@ def _nowhere(meant: Mapping[str, str], words: Words) -> dict[str, str]:
 
 def _edits(word: str) -> Iterator[str]:
     """What a word is without the slip that it may hold."""
+    vowels = [letter in _VOWELS for letter in word]
     for n in range(1, len(word) - 2):
-        if word[n] != word[n + 1]:
+        if vowels[n] != vowels[n + 1]:
             yield word[:n] + word[n + 1] + word[n] + word[n + 2 :]
     for n in range(1, len(word)):
-        doubled = word[n] == word[n - 1] and len(word) > _SHORTEST
-        if doubled and not (word[n] == "t" and word[n + 1 : n + 2] in tuple("iıuü")):
+        if word[n] == word[n - 1] and len(word) > _SHORTEST and _never_doubled(word, n):
             yield word[:n] + word[n + 1 :]
+
+
+def _never_doubled(word: str, n: int) -> bool:
+    """Whether no Turkish word doubles the letter that ends at `n`: a consonant beside another one,
+    or a vowel other than those of `saat` and `şiir`, and those not before two consonants."""
+    before, after = word[n - 2 : n - 1], word[n + 1 : n + 3]
+    cluster = len(after) == 2 and not _VOWELS.intersection(after)
+    if word[n] in _VOWELS:
+        return word[n] not in "aiı" or cluster
+    return bool(before and before not in _VOWELS) or bool(after and after[0] not in _VOWELS)
 
 
 def _commonest(words: Collection[str], held: Mapping[str, int]) -> str:

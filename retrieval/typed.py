@@ -96,7 +96,8 @@ def _misspelled(word: Word, known: Mapping[str, str]) -> bool:
     """The documents spell this word otherwise, or so much of it that it cannot be another word."""
     folded = fold(word.text)
     found = _beginning(folded, known)
-    proof = len(found) == len(folded) or len(found) >= _PROOF
+    sure = len(folded) >= _SHORTEST_WORD or folded in _KNOWN["tr"]  # `on` is not `ön`
+    proof = (len(found) == len(folded) and sure) or len(found) >= _PROOF
     return proof and not word.glued and not word.text.isupper() and not folded.startswith(found)
 
 

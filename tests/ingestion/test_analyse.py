@@ -153,6 +153,11 @@ def test_a_hostile_text_of_100_000_letters_is_analysed(unit: str) -> None:
     assert len(analyse_question(text)) <= 32
 
 
+def test_question_words_are_dropped_in_every_case() -> None:
+    for question in ("mağaza kaçta açılır", "mağaza kaça kadar açık", "mağaza kaçtan kaça açık"):
+        assert "kac" not in {stem for root in analyse_question(question) for stem in root.stemmed}
+
+
 def test_stop_words_are_dropped_unless_nothing_else_is_left() -> None:
     assert [root.surface for root in analyse_question("İade nasıl yapılır?")] == ["İade", "yapılır"]
     assert [root.surface for root in analyse_question("Bu ne?")] == ["Bu", "ne"]

@@ -134,3 +134,10 @@ def test_a_hostile_question_is_answered_in_bounded_lookups() -> None:
     text = "x" * 20_000
     assert restore(text, recording) == text
     assert len(asked[0]) < 100
+
+
+def test_a_short_word_is_no_proof_that_a_question_lacks_its_diacritics() -> None:
+    held = {"on": "ön", "adet": "adet"}
+    question = "On adet alsam olur mu?"
+    assert restore(question, lambda forms: {f: held[f] for f in forms if f in held}) is question
+    assert restore("kac gun", lambda forms: {}) == "kaç gün"

@@ -65,8 +65,8 @@ def judgement(record: Mapping[str, Any]) -> str:
     """Whether the evidence of a trace answers, and by which numbers."""
     judged = record.get("answering") or {}
     if "score" not in judged:
-        measured = judged.get("answers") is False
-        return "no: there is none" if measured else "not measured for this embedding space"
+        nothing = judged.get("answers") is False
+        return "no: there is none" if nothing else "not measured for this embedding space"
     return (
         f"{'yes' if judged['answers'] else 'no'}: the first evidence's similarity "
         f"{judged['cosine']:.3f} and coverage {judged['coverage']:.2f} make {judged['score']:.3f}, "

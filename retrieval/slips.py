@@ -26,6 +26,7 @@ from ingestion.analysis.languages import stemmer
 from ingestion.analysis.stopwords import stop_words
 from ingestion.analysis.vocabulary import beginning
 from retrieval.typed import question_words
+from retrieval.vocabulary import Held
 from retrieval.words import Word, all_capitals, capitalised, is_bare, respelled, upper, words_of
 
 _LANGUAGE = "tr"
@@ -39,8 +40,7 @@ class Words(Protocol):
     """What the agent's documents hold (`vocabulary.py`)."""
 
     def known(self, folded: Collection[str]) -> Collection[str]: ...
-    def documents(self, folded: Collection[str]) -> Mapping[str, int]: ...
-    def spellings(self, folded: Collection[str]) -> Mapping[str, str]: ...
+    def held(self, folded: Collection[str]) -> Mapping[str, Held]: ...
     def found(self, roots: Sequence[Root]) -> Sequence[bool]: ...
 
 
@@ -60,17 +60,14 @@ def slips_in(question: str, words: Words, language: str = _LANGUAGE) -> tuple[Sl
     if not 0 < len(unknown) <= _MOST:
         return ()
     edits = {folded: set(_edits(folded)) for folded in unknown}
-    held = words.documents({edit for of in edits.values() for edit in of})
+    held = words.held({edit for of in edits.values() for edit in of})
     meant = {folded: _commonest(of, held) for folded, of in edits.items() if of & held.keys()}
-    meant = _nowhere(meant, words)
-    if not is_bare(question):  # its diacritics were typed, and tell words apart
-        spelled = words.spellings(meant.values())
-        meant = {
-            folded: spelled[word]
-            for folded, word in meant.items()
-            if spelled.get(word, "") in _edits(lower(unknown[folded], language))
-        }
-    return tuple(Slip(unknown[folded], word) for folded, word in meant.items())
+    bare = is_bare(question)  # else its diacritics were typed, and tell words apart
+    return tuple(
+        Slip(unknown[folded], word.folded if bare else word.surface)
+        for folded, word in _nowhere(meant, words).items()
+        if bare or word.surface in _edits(lower(unknown[folded], language))
+    )
 
 
 def _unknown(question: str, words: Words) -> dict[str, str]:
@@ -99,7 +96,7 @@ def _plain_words(question: str) -> Iterator[Word]:
             yield word
 
 
-def _nowhere(meant: Mapping[str, str], words: Words) -> dict[str, str]:
+def _nowhere(meant: Mapping[str, Held], words: Words) -> dict[str, Held]:
     """Without the words that a passage holds in any form: those need no reading."""
     found = words.found([analyse_question(folded)[0] for folded in meant]) if meant else ()
     pairs = zip(meant.items(), found, strict=True)
@@ -127,9 +124,10 @@ def _never_doubled(word: str, n: int) -> bool:
     return bool(before and before not in _VOWELS) or bool(after and after[0] not in _VOWELS)
 
 
-def _commonest(words: Collection[str], held: Mapping[str, int]) -> str:
+def _commonest(words: Collection[str], held: Mapping[str, Held]) -> Held:
     """The one that most documents hold; of equal ones the first in the alphabet."""
-    return min((-held[word], word) for word in words if word in held)[1]
+    candidates = [held[word] for word in words if word in held]
+    return min(candidates, key=lambda one: (-one.documents, one.folded))
 
 
 def put_right(question: str, slips: Sequence[Slip], language: str = _LANGUAGE) -> str:

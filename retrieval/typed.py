@@ -83,7 +83,7 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
     if capitals and not bare:
         spelled = _trusting_typed(words, spelled, known, language)
     elif not capitals:
-        if not any(_misspelled(word, known) for word in words):
+        if not any(_misspelled(word, known, language) for word in words):
             return question
         pairs = zip(words, spelled, strict=True)
         spelled = [_cased_like(word.text, spelling, language) for word, spelling in pairs]
@@ -92,11 +92,11 @@ def restore(question: str, lookup: Lookup, language: str = "tr") -> str:
     return respelled(question, words, spelled)
 
 
-def _misspelled(word: Word, known: Mapping[str, str]) -> bool:
+def _misspelled(word: Word, known: Mapping[str, str], language: str) -> bool:
     """The documents spell this word otherwise, or so much of it that it cannot be another word."""
     folded = fold(word.text)
     found = _beginning(folded, known)
-    sure = len(folded) >= _SHORTEST_WORD or folded in _KNOWN["tr"]  # `on` is not `ön`
+    sure = len(folded) >= _SHORTEST_WORD or folded in question_words(language)  # `on`, `ön`
     proof = (len(found) == len(folded) and sure) or len(found) >= _PROOF
     return proof and not word.glued and not word.text.isupper() and not folded.startswith(found)
 

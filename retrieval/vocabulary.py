@@ -24,10 +24,18 @@ def _statement(name: str, most: int = 0) -> Prepared:
     return Prepared.of(sql.SQL(text).format(most=sql.Literal(most)).as_string(None))
 
 
-_SPELLINGS = _statement("vocabulary.sql", MOST_DOCUMENTS)
-_DOCUMENTS = _statement("word_documents.sql", MOST_DOCUMENTS)
-_KNOWN = _statement("word_documents.sql", 1)
+_HELD = _statement("vocabulary.sql", MOST_DOCUMENTS)
+_KNOWN = _statement("vocabulary.sql", 1)
 _FOUND = _statement("found_roots.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A word that documents hold."""
+
+    folded: str
+    surface: str
+    documents: int
 
 
 @dataclass(frozen=True)
@@ -41,20 +49,24 @@ class Vocabulary:
     index: Index
 
     def known(self, folded: Collection[str]) -> Collection[str]:
-        return dict(self._rows(_KNOWN, folded=list(folded))) if folded else ()
+        """Which of them stand anywhere, at the least cost."""
+        return [row.folded for row in self._of(_KNOWN, folded)]
 
-    def documents(self, folded: Collection[str]) -> Mapping[str, int]:
-        """In how many documents each stands."""
-        return dict(self._rows(_DOCUMENTS, folded=list(folded))) if folded else {}
+    def held(self, folded: Collection[str]) -> Mapping[str, Held]:
+        """Each as it is spelled most, and in how many documents it stands."""
+        rows = self._of(_HELD, folded)
+        return {row.folded: Held(row.folded, row.surface, row.documents) for row in rows}
 
     def spellings(self, folded: Collection[str]) -> Mapping[str, str]:
-        """Each form as it is spelled most."""
-        return dict(self._rows(_SPELLINGS, folded=list(folded))) if folded else {}
+        return {form: one.surface for form, one in self.held(folded).items()}
 
     def found(self, roots: Sequence[Root]) -> Sequence[bool]:
         """Whether any passage holds each root, as the lexical branch would find it."""
         index = {"index": Int4(self.index.pk), **forms_of(self.index, roots)}
         return [held for (held,) in self._rows(_FOUND, **index)]
+
+    def _of(self, statement: Prepared, folded: Collection[str]) -> list[Any]:
+        return self._rows(statement, folded=list(folded)) if folded else []
 
     def _rows(self, statement: Prepared, **values: Any) -> list[Any]:
         boundary = {"tenant": self.index.tenant_id, "agent": self.index.agent_id}

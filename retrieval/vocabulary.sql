@@ -1,8 +1,9 @@
--- For each folded form the spelling that the agent's enabled documents use most.
-SELECT DISTINCT ON (wanted.folded) wanted.folded, spelling.surface
+-- For each word or beginning, folded, that the agent's enabled documents hold: the spelling that they
+-- use most, and in how many it stands (once a document and spelling), so many at most.
+SELECT DISTINCT ON (wanted.folded) wanted.folded, spelling.surface, spelling.documents
 FROM unnest(%(folded)s::text[]) AS wanted (folded)
 CROSS JOIN LATERAL (
-    SELECT surface, sum(count) AS times
+    SELECT surface, sum(count) AS times, (sum(count(*)) OVER ())::int AS documents
     FROM (
         SELECT word.surface, word.count
         FROM ingestion_word AS word

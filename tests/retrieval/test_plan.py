@@ -184,8 +184,7 @@ def test_the_vocabulary_is_read_by_its_words(
     words, roots = Vocabulary(two_agents[1]), Pool(3).roots(2)
     for look, expected in (
         (lambda: words.known(["kargo"]), "word_by_folded_form"),
-        (lambda: words.documents(["kargo"]), "word_by_folded_form"),
-        (lambda: words.spellings(["kargo"]), "word_by_folded_form"),
+        (lambda: words.held(["kargo"]), "word_by_folded_form"),
         (lambda: words.found(roots), "indexed_passage_stemmed"),
     ):
         look()
